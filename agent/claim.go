@@ -19,7 +19,7 @@ type ClaimOptions struct {
 
 // Claim claims a head in the name of the host's user.
 func Claim(ctx context.Context, h *Host, node Node, id core.SessionID, o ClaimOptions) (api.Claimed, error) {
-	c, err := node.Claim(ctx, string(id), api.ClaimRequest{
+	c, err := node.Claim(ctx, string(id), core.ClaimRequest{
 		Head: o.Head, Agent: o.Agent, Host: h.Name, By: h.By, TakeOver: o.TakeOver, From: o.From,
 	})
 	if c.Head == "" {

@@ -97,7 +97,7 @@ func (c *claimer) claim(ctx context.Context, head string) (api.Claimed, error) {
 		c.writes[head] = ulid.Make().String()
 		c.addOwn(c.writes[head])
 	}
-	r := api.ClaimRequest{Head: head, Agent: c.agent, Host: c.host.Name, By: c.host.By, Writer: c.writes[head]}
+	r := core.ClaimRequest{Head: head, Agent: c.agent, Host: c.host.Name, By: c.host.By, Writer: c.writes[head]}
 	granted, err := c.node.Claim(ctx, string(c.id), r)
 	holder := HolderOf(err)
 	if holder == nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/internal/hint"
+	"github.com/sesslog/sesslog/session"
 )
 
 // ResumeOptions say how to resume a session on this host.
@@ -35,7 +36,7 @@ type Resumed struct {
 	Workdir  *Workdir       `json:"cwd,omitempty"`
 	Former   *core.Claim    `json:"former,omitempty"`
 	Holder   *core.Claim    `json:"holder,omitempty"`
-	Life     *api.Life      `json:"life,omitempty"`   // of the former holder, or of the holder
+	Life     *session.Life  `json:"life,omitempty"`   // of the former holder, or of the holder
 	Local    *LocalOnly     `json:"lacked,omitempty"` // what the existing file has and the log did not
 	Imported *ImportedTo    `json:"brought,omitempty"`
 	Aside    string         `json:"aside,omitempty"` // the existing file's new name
@@ -89,7 +90,7 @@ func (r *resumer) run(ctx context.Context) (*Resumed, error) {
 	}
 	out.LastWriter = stored.Writer
 	forced := r.o.TakeOver
-	var life *api.Life
+	var life *session.Life
 	if r.o.ClaimOptions, life, err = r.host.mayTakeOver(ctx, r.node, r.id, r.o.ClaimOptions, stored.Writer); err != nil {
 		return nil, err
 	}
@@ -221,7 +222,7 @@ func (r *resumer) importFile(ctx context.Context, f *stagedFile, writer string) 
 	if err != nil {
 		return nil, err
 	}
-	done, err := r.node.Import(ctx, in, info.Size(), client.ImportOptions{Dialect: f.agent, Writer: writer, By: r.host.By, OnConflict: api.Branch})
+	done, err := r.node.Import(ctx, in, info.Size(), client.ImportOptions{Dialect: f.agent, Writer: writer, By: r.host.By, OnConflict: session.Branch})
 	if err != nil {
 		return nil, hint.With(fmt.Errorf("%s has lines that the log lacks and that cannot be imported: %w", f.path, err), asideHint, f.path)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/session"
 )
 
 const (
@@ -30,9 +31,9 @@ type fakeNode struct {
 	Node
 	file   string
 	holder *core.Claim
-	life   *api.Life
+	life   *session.Life
 
-	claims  []api.ClaimRequest
+	claims  []core.ClaimRequest
 	imports []string
 }
 
@@ -44,7 +45,7 @@ func (n *fakeNode) Heads(context.Context, string) (api.Heads, error) {
 	return api.Heads{Session: resumeID, Heads: []api.HeadInfo{{Head: core.MainHead, Claim: n.holder, Life: n.life}}}, nil
 }
 
-func (n *fakeNode) Claim(_ context.Context, _ string, r api.ClaimRequest) (api.Claimed, error) {
+func (n *fakeNode) Claim(_ context.Context, _ string, r core.ClaimRequest) (api.Claimed, error) {
 	n.claims = append(n.claims, r)
 	return api.Claimed{Claim: core.Claim{Writer: "new", Epoch: 2, Seq: 5}, Head: r.Head, Former: n.holder}, nil
 }
@@ -81,14 +82,14 @@ func TestResumeWritesTheFileUnderAClaim(t *testing.T) {
 func TestResumeTakesOverOnlyFromSilentHolders(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		state    api.Life
+		state    session.Life
 		takeOver bool
 		from     string
 		fenced   bool
 	}{
-		{state: api.Life{State: api.LifeSilent, Seen: time.Unix(1, 0)}, from: "theirs"},
-		{state: api.Life{State: api.LifeAlive, Seen: time.Now()}, fenced: true},
-		{state: api.Life{State: api.LifeAlive, Seen: time.Now()}, takeOver: true},
+		{state: session.Life{State: session.LifeSilent, Seen: time.Unix(1, 0)}, from: "theirs"},
+		{state: session.Life{State: session.LifeAlive, Seen: time.Now()}, fenced: true},
+		{state: session.Life{State: session.LifeAlive, Seen: time.Now()}, takeOver: true},
 	} {
 		n := &fakeNode{file: resumeHead, holder: &core.Claim{Writer: "theirs", Host: "elsewhere"}, life: &c.state}
 		_, err := resumeIn(t, n, t.TempDir(), ResumeOptions{ClaimOptions: ClaimOptions{TakeOver: c.takeOver}})
@@ -147,7 +148,7 @@ func TestResumeLeavesConflictingFileAlone(t *testing.T) {
 func TestResumeDryRunClaimsNothing(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "new")
-	n := &fakeNode{file: resumeHead, holder: &core.Claim{Writer: "theirs"}, life: &api.Life{State: api.LifeAlive}}
+	n := &fakeNode{file: resumeHead, holder: &core.Claim{Writer: "theirs"}, life: &session.Life{State: session.LifeAlive}}
 	r, err := resumeIn(t, n, dir, ResumeOptions{DryRun: true})
 	if err != nil || !r.DryRun || !errors.Is(r.Refusal, core.ErrFenced) {
 		t.Fatalf("%+v, %v", r, err)

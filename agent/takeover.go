@@ -14,20 +14,21 @@ import (
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/internal/hint"
 	"github.com/sesslog/sesslog/internal/humantime"
+	"github.com/sesslog/sesslog/session"
 )
 
 // LifeText says whether the holder of a claim seems to be active. It is empty if l
 // is nil.
-func LifeText(l *api.Life, now time.Time) string {
+func LifeText(l *session.Life, now time.Time) string {
 	if l == nil {
 		return ""
 	}
 	switch l.State {
-	case api.LifeAlive:
+	case session.LifeAlive:
 		return "alive, seen " + humantime.Ago(l.Seen, now)
-	case api.LifeSilent:
+	case session.LifeSilent:
 		return "silent since " + humantime.Short(l.Seen, now)
-	case api.LifeNew:
+	case session.LifeNew:
 		return "claimed only " + humantime.Ago(l.Seen, now)
 	}
 	return "not known to be alive"
@@ -36,7 +37,7 @@ func LifeText(l *api.Life, now time.Time) string {
 // mayTakeOver decides whether a head may be claimed. It returns the options for
 // the claim and what is known of the holder, or an error that wraps core.ErrFenced
 // if the holder seems to be active. own is the writer that this host remembers.
-func (h *Host) mayTakeOver(ctx context.Context, node Node, id core.SessionID, o ClaimOptions, own string) (ClaimOptions, *api.Life, error) {
+func (h *Host) mayTakeOver(ctx context.Context, node Node, id core.SessionID, o ClaimOptions, own string) (ClaimOptions, *session.Life, error) {
 	hs, err := node.Heads(ctx, string(id))
 	if err != nil {
 		return o, nil, err
@@ -54,7 +55,7 @@ func (h *Host) mayTakeOver(ctx context.Context, node Node, id core.SessionID, o 
 		if head.Life == nil && head.Claim.Writer != own {
 			return o, nil, errUnknownLife(id, head)
 		}
-		isOwn := head.Claim.Writer == own && (head.Life == nil || head.Life.State != api.LifeAlive)
+		isOwn := head.Claim.Writer == own && (head.Life == nil || head.Life.State != session.LifeAlive)
 		if !isOwn && head.Life.AtWork() {
 			if err := h.checkHolder(ctx, node, id, head); err != nil {
 				return o, head.Life, err

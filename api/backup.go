@@ -64,25 +64,16 @@ type RestorePlan struct {
 
 // Planned says what a restore would find.
 type Planned struct {
-	Comparison
+	report.Comparison
 	// WantsSnapshot says that the node lacks the snapshot of the plan or has it
 	// damaged.
 	WantsSnapshot bool `json:"wantsSnapshot,omitempty"`
 }
 
-// RestoreStep is one record of a RestorePlan.
-type RestoreStep = report.Step
-
-// Relation says how a session in the log stands to its backup.
-type Relation = report.Relation
-
-// Comparison is how a session in the log stands to its backup.
-type Comparison = report.Comparison
-
 // Restored is the result of a restore.
 type Restored struct {
-	Comparison     // as it was before
-	Stored     int `json:"stored"` // records
+	report.Comparison     // as it was before
+	Stored            int `json:"stored"` // records
 }
 
 // BlobWant names a blob that the caller has.
@@ -96,17 +87,6 @@ type BlobWant struct {
 type BlobWants struct {
 	Blobs []BlobWant `json:"blobs"`
 }
-
-// How a session in the log can stand to its backup.
-const (
-	Absent   = report.Absent
-	Same     = report.Same
-	Behind   = report.Behind
-	Ahead    = report.Ahead
-	Diverged = report.Diverged
-	TooShort = report.TooShort
-	Erased   = report.Erased
-)
 
 // MaxWants is how many blobs one request may ask about.
 const MaxWants = 1000

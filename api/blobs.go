@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/core/report"
 )
 
 // CacheStats describes a node's cache of blobs.
@@ -71,9 +70,6 @@ type GCRequest struct {
 	// longer exist. A run that refuses names them.
 	Gone []string `json:"gone,omitempty"`
 }
-
-// GCReport is what a run found and did or, without apply, would do.
-type GCReport = report.GC
 
 // BlobInfo is one blob in a listing.
 type BlobInfo struct {

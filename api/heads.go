@@ -18,12 +18,12 @@ type Heads struct {
 
 // HeadInfo is a head: its leaf, its claim, and its distance from main.
 type HeadInfo struct {
-	Head  string      `json:"head"`
-	Leaf  core.Leaf   `json:"leaf"`
-	Seq   uint64      `json:"seq"`             // of the record that last moved it
-	Entry *HeadEntry  `json:"entry,omitempty"` // where it stands; absent before all entries
-	Claim *core.Claim `json:"claim,omitempty"`
-	Life  *Life       `json:"life,omitempty"` // of who has the claim
+	Head  string        `json:"head"`
+	Leaf  core.Leaf     `json:"leaf"`
+	Seq   uint64        `json:"seq"`             // of the record that last moved it
+	Entry *HeadEntry    `json:"entry,omitempty"` // where it stands; absent before all entries
+	Claim *core.Claim   `json:"claim,omitempty"`
+	Life  *session.Life `json:"life,omitempty"` // of who has the claim
 	// Fork is the last entry that the head shares with main. Ahead and Behind are how
 	// many entries each has after it. For main itself all three are zero.
 	Fork   string `json:"fork,omitempty"`
@@ -38,25 +38,8 @@ type HeadEntry struct {
 	Text string `json:"text,omitempty"` // the beginning of what it says
 }
 
-// What to do where another writer came first, see package session.
-const (
-	Fail   = session.Fail
-	Rebase = session.Rebase
-	Branch = session.Branch
-)
-
 // ParseOnConflict reads what to do where another writer came first.
 func ParseOnConflict(s string) (session.OnConflict, error) { return session.ParseOnConflict(s) }
-
-// A Life is what is known of whether a claim's holder is there.
-type Life = session.Life
-
-// What is known of a holder, see package session.
-const (
-	LifeAlive  = session.LifeAlive
-	LifeSilent = session.LifeSilent
-	LifeNew    = session.LifeNew
-)
 
 // BranchRequest moves a head to another entry, to continue from there.
 type BranchRequest struct {
@@ -76,9 +59,6 @@ type MoveRequest struct {
 	// After is a cursor, sent as If-Match: the move fails if the head moved since.
 	After string `json:"-"`
 }
-
-// ClaimRequest asks for a claim of a head.
-type ClaimRequest = core.ClaimRequest
 
 // Claimed is a granted claim, and the one that it ended.
 type Claimed struct {

@@ -6,22 +6,23 @@ import (
 	"fmt"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/session"
 )
 
 // A Detail is a problem document (RFC 9457).
 type Detail struct {
-	Type   string       `json:"type"` // "urn:sesslog:" and Code
-	Title  string       `json:"title"`
-	Status int          `json:"status"`
-	Detail string       `json:"detail"`
-	Code   string       `json:"code"`
-	Next   string       `json:"next,omitempty"`   // what the caller can do
-	Line   int          `json:"line,omitempty"`   // of the request's body, from 1
-	Entry  string       `json:"entry,omitempty"`  // the entry at fault
-	Head   string       `json:"head,omitempty"`   // the head at fault
-	Holder *core.Claim  `json:"holder,omitempty"` // who holds it
-	Life   *Life        `json:"life,omitempty"`   // of a rejected claim: whether the holder is alive
-	Cursor *core.Cursor `json:"cursor,omitempty"` // where the session is
+	Type   string        `json:"type"` // "urn:sesslog:" and Code
+	Title  string        `json:"title"`
+	Status int           `json:"status"`
+	Detail string        `json:"detail"`
+	Code   string        `json:"code"`
+	Next   string        `json:"next,omitempty"`   // what the caller can do
+	Line   int           `json:"line,omitempty"`   // of the request's body, from 1
+	Entry  string        `json:"entry,omitempty"`  // the entry at fault
+	Head   string        `json:"head,omitempty"`   // the head at fault
+	Holder *core.Claim   `json:"holder,omitempty"` // who holds it
+	Life   *session.Life `json:"life,omitempty"`   // of a rejected claim: whether the holder is alive
+	Cursor *core.Cursor  `json:"cursor,omitempty"` // where the session is
 	// Since and More are of a rejected append: what happened to the head since
 	// its writer read it, and how many more records there are.
 	Since []core.Change `json:"since,omitempty"`

@@ -8,9 +8,6 @@ import (
 	"github.com/sesslog/sesslog/core/report"
 )
 
-// Receipt says what was erased, and what remains.
-type Receipt = report.Receipt
-
 // EraseRequest erases a session permanently.
 type EraseRequest struct {
 	Notice

@@ -14,8 +14,8 @@ type RowChange struct {
 	ID core.SessionID `json:"id"`
 	// Row is the current row; nil if it no longer matches the filter, or if the
 	// session is gone.
-	Row  *Row `json:"row,omitempty"`
-	Mark Mark `json:"mark"` // to continue from
+	Row  *catalog.Row `json:"row,omitempty"`
+	Mark catalog.Mark `json:"mark"` // to continue from
 }
 
 // ReadOptions says what an answer about a session must contain.
@@ -55,24 +55,6 @@ func DigestOf(h core.Header, es []core.Entry) core.Digest {
 	return core.Digest(sum.Sum(nil))
 }
 
-// A Mark is a place among the changes of a node's directory.
-type Mark = catalog.Mark
-
-// A Sort is what a listing is ordered by.
-type Sort = catalog.Sort
-
-// Sorts are what a listing can be ordered by, States what sessions can be at.
-var (
-	Sorts  = catalog.Sorts
-	States = catalog.States
-)
-
-// SearchQuery says what to search for, and in which sessions.
-type SearchQuery = catalog.SearchQuery
-
-// Hit is an entry that a search found.
-type Hit = catalog.Hit
-
 // State is the first line of an answer of GET /v1/sessions/{id}/state. The
 // header's line and the entries' lines follow.
 type State struct {
@@ -87,22 +69,13 @@ type State struct {
 	Deleted *core.Notice `json:"deleted,omitempty"`
 }
 
-// Prompt is one of the prompts that people gave.
-type Prompt = catalog.Prompt
-
-// PromptQuery says which prompts are wanted.
-type PromptQuery = catalog.PromptQuery
-
-// Row is one session in a listing.
-type Row = catalog.Row
-
 // List is an answer of GET /v1/sessions, newest first.
 type List struct {
-	Sessions []Row  `json:"sessions"`
-	Next     string `json:"next,omitempty"` // pass as ?after= for the next page
+	Sessions []catalog.Row `json:"sessions"`
+	Next     string        `json:"next,omitempty"` // pass as ?after= for the next page
 	// Mark is where GET /v1/sessions/changes continues after this page. Of several
 	// pages, use that of the first.
-	Mark Mark `json:"mark,omitempty"`
+	Mark catalog.Mark `json:"mark,omitempty"`
 }
 
 // Info summarizes a session: what its agent shows, and what the log knows

@@ -19,7 +19,7 @@ type Status struct {
 	// BlobPuts counts the blobs stored since the node started.
 	BlobPuts BlobPuts `json:"blobPuts"`
 	// Losses counts what the log was found to have lost since the node started.
-	Losses Losses `json:"losses"`
+	Losses report.Losses `json:"losses"`
 	// Bounds are the node's limits and their use, by name.
 	Bounds map[string]Bound `json:"bounds"`
 }
@@ -31,9 +31,6 @@ type Bound struct {
 	Limit   int64 `json:"limit"`
 	Refused int64 `json:"refused"`
 }
-
-// Losses counts what the log had lost and a node put back.
-type Losses = report.Losses
 
 // ShardStatus is one stream of the log.
 type ShardStatus struct {

@@ -6,22 +6,13 @@ import (
 	"github.com/sesslog/sesslog/api/access"
 )
 
-// Token is what the log knows about a token. It never has the secret.
-type Token = access.Token
-
-// MadeToken is a token with its secret, which is in this answer only.
-type MadeToken = access.Issued
-
-// TokenLimits bound the use of one node by the bearer of a token.
-type TokenLimits = access.Limits
-
 // TokenRequest creates a token.
 type TokenRequest struct {
-	Name    string       `json:"name"`
-	Scope   access.Scope `json:"scope"`            // "read", "write" or "admin"
-	Prefix  string       `json:"prefix,omitempty"` // of the ids of sessions; empty: all of the log
-	Expires time.Time    `json:"expires,omitzero"` // zero: never
-	Limits  TokenLimits  `json:"limits,omitzero"`
+	Name    string        `json:"name"`
+	Scope   access.Scope  `json:"scope"`            // "read", "write" or "admin"
+	Prefix  string        `json:"prefix,omitempty"` // of the ids of sessions; empty: all of the log
+	Expires time.Time     `json:"expires,omitzero"` // zero: never
+	Limits  access.Limits `json:"limits,omitzero"`
 	Notice
 }
 
@@ -33,7 +24,7 @@ type RotateRequest struct {
 
 // TokenList is an answer of GET /v1/tokens, oldest first.
 type TokenList struct {
-	Tokens []Token `json:"tokens"`
+	Tokens []access.Token `json:"tokens"`
 }
 
 // Whoami is an answer of GET /v1/whoami: the caller's rights.

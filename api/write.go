@@ -45,9 +45,6 @@ type Imported struct {
 	Cursor  core.Cursor    `json:"seq"`
 }
 
-// Appended says where the appended lines are.
-type Appended = core.Receipt
-
 // LabelRequest sets an entry's label; an empty one clears it.
 type LabelRequest struct {
 	Target string `json:"target"`

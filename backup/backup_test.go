@@ -24,6 +24,7 @@ import (
 	"github.com/sesslog/sesslog/blobstore/fsblob"
 	"github.com/sesslog/sesslog/blobstore/memblob"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/stream"
@@ -60,7 +61,7 @@ func fill(t *testing.T, n *node) []string {
 	if _, err := n.Append(ctx, grown, []byte(image), client.AppendOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := n.Claim(ctx, grown, api.ClaimRequest{Agent: "pi", Host: "desk"}); err != nil {
+	if _, err := n.Claim(ctx, grown, core.ClaimRequest{Agent: "pi", Host: "desk"}); err != nil {
 		t.Fatal(err)
 	}
 	n.sayAsHolder(t, grown)
@@ -220,7 +221,7 @@ func TestRestoreIsByteIdentical(t *testing.T) {
 		t.Errorf("taken %+v", taken)
 	}
 	for id, r := range restoreAll(t, b, backup.NewRepo(bucket), "") {
-		if r.Relation != api.Absent || r.Stored == 0 {
+		if r.Relation != report.Absent || r.Stored == 0 {
 			t.Errorf("%s: %+v", id, r)
 		}
 	}
@@ -235,9 +236,9 @@ func TestRestoreIsByteIdentical(t *testing.T) {
 		t.Error(err)
 	}
 	for id, r := range restoreAll(t, b, backup.NewRepo(bucket), "") {
-		want := api.Same
+		want := report.Same
 		if id == "old-2025" {
-			want = api.Ahead
+			want = report.Ahead
 		}
 		if r.Relation != want || r.Stored+r.Blobs != 0 || r.Snapshot {
 			t.Errorf("restored again: %s: %+v", id, r)
@@ -274,7 +275,7 @@ func TestUnchangedSessionsAreNotRead(t *testing.T) {
 		t.Error("the first backup contains later records")
 	}
 	// The missing records can be restored later.
-	if r := restoreAll(t, c, backup.NewRepo(bucket), "")["old-2025"]; r.Relation != api.Behind || r.Stored != 1 {
+	if r := restoreAll(t, c, backup.NewRepo(bucket), "")["old-2025"]; r.Relation != report.Behind || r.Stored != 1 {
 		t.Errorf("restore of the missing records: %+v", r)
 	}
 	same(t, a, c, ids)
@@ -460,7 +461,7 @@ func TestRestoreRejectsDivergedSession(t *testing.T) {
 	}
 	r := backup.Restorer{Node: b.Client, Repo: backup.NewRepo(bucket), Run: run}
 	done, err := r.Restore(t.Context(), &run.Sessions[0])
-	if !errors.Is(err, core.ErrConflict) || done.Relation != api.Diverged {
+	if !errors.Is(err, core.ErrConflict) || done.Relation != report.Diverged {
 		t.Fatalf("restore: %v, %+v", err, done)
 	}
 	for _, c := range []core.Cursor{done.Shared, done.Log, done.History} {
@@ -471,7 +472,7 @@ func TestRestoreRejectsDivergedSession(t *testing.T) {
 	if now := b.ends(t)[id]; now != before {
 		t.Errorf("the session was at %s, now at %s", before, now)
 	}
-	if r := restoreAll(t, b, repo, first.Run)[id]; r.Relation != api.Ahead {
+	if r := restoreAll(t, b, repo, first.Run)[id]; r.Relation != report.Ahead {
 		t.Errorf("the first backup: %+v", r)
 	}
 }
@@ -522,7 +523,7 @@ func TestRestoreRepairsLostBlobsAndSnapshots(t *testing.T) {
 		put(t, a.bucket, key, p)
 	}
 	for id, r := range restoreAll(t, a, repo, "") {
-		if r.Relation != api.Same || r.Stored != 0 {
+		if r.Relation != report.Same || r.Stored != 0 {
 			t.Errorf("%s: %+v", id, r)
 		}
 	}
@@ -573,7 +574,7 @@ func TestRestoreWithOlderSnapshot(t *testing.T) {
 		if _, err := a.Checkpoint(t.Context(), id); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := a.Claim(t.Context(), id, api.ClaimRequest{Agent: agent, Host: "desk", TakeOver: true}); err != nil {
+		if _, err := a.Claim(t.Context(), id, core.ClaimRequest{Agent: agent, Host: "desk", TakeOver: true}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/backup"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -70,7 +70,7 @@ func TestErasedSessionStaysErased(t *testing.T) {
 	if r, err := restoreOne(t, b, repo, after.Run, id); err != nil || r.Stored != 1 {
 		t.Fatalf("restore of the erase: %v, %+v", err, r)
 	}
-	if r, err := restoreOne(t, b, repo, after.Run, id); err != nil || r.Relation != api.Same {
+	if r, err := restoreOne(t, b, repo, after.Run, id); err != nil || r.Relation != report.Same {
 		t.Errorf("second restore of the erase: %v, %+v", err, r)
 	}
 	if _, err := b.Info(t.Context(), id); !errors.Is(err, core.ErrDeleted) || !strings.Contains(err.Error(), "by me") {
@@ -83,7 +83,7 @@ func TestErasedSessionStaysErased(t *testing.T) {
 		t.Error("the chain differs")
 	}
 	// A log that never had the session accepts it from an older backup.
-	if r, err := restoreOne(t, c, repo, before.Run, id); err != nil || r.Relation != api.Absent {
+	if r, err := restoreOne(t, c, repo, before.Run, id); err != nil || r.Relation != report.Absent {
 		t.Errorf("restore from before the erase: %v, %+v", err, r)
 	}
 	if taken := take(t, b, repo); taken.Unchanged != 1 {

@@ -10,13 +10,14 @@ import (
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/recordio"
+	"github.com/sesslog/sesslog/core/report"
 )
 
 // Restored is the result of restoring one session.
 type Restored struct {
 	Session core.SessionID `json:"session"`
 	// Comparison is how the log compared with the backup before the restore.
-	api.Comparison
+	report.Comparison
 	Stored   int           `json:"stored"`   // number of records
 	Blobs    int           `json:"blobs"`    // number of blobs that the node lacked
 	Snapshot bool          `json:"snapshot"` // whether the snapshot was restored
@@ -42,7 +43,7 @@ func (r *Restorer) Restore(ctx context.Context, s *Session) (*Restored, error) {
 	}
 	plan := api.RestorePlan{Log: r.Run.Log, Seq: s.BaseSeq, Chain: s.Base, Snapshot: h.Snapshot}
 	for _, rec := range h.Records {
-		plan.Steps = append(plan.Steps, api.RestoreStep{Seq: rec.Seq, Chain: rec.Chain, Kind: rec.Kind})
+		plan.Steps = append(plan.Steps, report.Step{Seq: rec.Seq, Chain: rec.Chain, Kind: rec.Kind})
 	}
 	planned, err := r.Node.PlanRestore(ctx, string(s.ID), plan)
 	if err != nil {
@@ -52,7 +53,7 @@ func (r *Restorer) Restore(ctx context.Context, s *Session) (*Restored, error) {
 	if err := planned.Err(s.ID); err != nil {
 		return out, err
 	}
-	if planned.Relation == api.Ahead { // it may use other blobs and another snapshot now
+	if planned.Relation == report.Ahead { // it may use other blobs and another snapshot now
 		return out, nil
 	}
 	if err := r.blobs(ctx, h, out); err != nil {
@@ -64,7 +65,7 @@ func (r *Restorer) Restore(ctx context.Context, s *Session) (*Restored, error) {
 			return out, err
 		}
 	}
-	if planned.Relation == api.Same {
+	if planned.Relation == report.Same {
 		return out, nil
 	}
 	return out, r.records(ctx, h, out)

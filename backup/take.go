@@ -16,6 +16,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 const (
@@ -331,7 +332,7 @@ func listing(ctx context.Context, node *client.Client) (map[core.SessionID]Info,
 	infos := map[core.SessionID]Info{}
 	for _, deleted := range []bool{false, true} {
 		for after := ""; ; {
-			page, err := node.List(ctx, client.ListOptions{Deleted: deleted, Limit: 1000, After: after})
+			page, err := node.List(ctx, catalog.Filter{Deleted: deleted, Limit: 1000, After: after})
 			if err != nil {
 				return nil, err
 			}

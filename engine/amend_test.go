@@ -107,13 +107,13 @@ func TestAmendRejectsInvalidLines(t *testing.T) {
 func TestAmendRequiresTheClaim(t *testing.T) {
 	_, ss, _ := inMemory()
 	s := create(t, ss, "session1", entry("root", ""))
-	mine := claim(t, s, engine.ClaimRequest{Agent: "one"})
+	mine := claim(t, s, core.ClaimRequest{Agent: "one"})
 	_, err := s.Amend(t.Context(), amend("", other("root", "", "x")))
 	testkit.WantErr(t, err, core.ErrFenced)
 	if _, err := s.Amend(t.Context(), amend(mine.Writer, other("root", "", "x"))); err != nil {
 		t.Error(err)
 	}
-	claim(t, s, engine.ClaimRequest{Agent: "two", TakeOver: true})
+	claim(t, s, core.ClaimRequest{Agent: "two", TakeOver: true})
 	_, err = s.Amend(t.Context(), amend(mine.Writer, other("root", "", "y")))
 	testkit.WantErr(t, err, core.ErrFenced)
 	if err := s.Delete(t.Context(), core.Notice{}); err != nil {

@@ -36,9 +36,6 @@ type Append struct {
 	from *core.Leaf // where to make the head if it does not exist
 }
 
-// Receipt says where appended lines are.
-type Receipt = core.Receipt
-
 // Append stores lines and returns when they are durable. It fills in a missing id,
 // parent and time: the parent is the head's leaf, or the line before. Lines that
 // exist, byte for byte, are not stored again. On error nothing was stored,
@@ -48,13 +45,13 @@ type Receipt = core.Receipt
 // If another writer was first, a.OnConflict decides. A *core.FencedError or
 // *core.ConflictError has the rejected lines, as they were given, and what was
 // stored in between.
-func (s *Session) Append(ctx context.Context, a Append) (rec Receipt, err error) {
+func (s *Session) Append(ctx context.Context, a Append) (rec core.Receipt, err error) {
 	defer s.ss.cfg.Observer.appended(time.Now(), &rec, &err)
 	ctx, end := s.span(ctx, "append", attribute.Int("sess.lines", len(a.Lines)))
 	defer end(&err)
 	a, err = s.withBranch(a)
 	if err != nil {
-		return Receipt{}, err
+		return core.Receipt{}, err
 	}
 	rec, err = s.enqueueAndWait(ctx, a)
 	if err == nil {
@@ -62,7 +59,7 @@ func (s *Session) Append(ctx context.Context, a Append) (rec Receipt, err error)
 		return rec, nil
 	}
 	if !isConflict(err) {
-		return Receipt{}, err
+		return core.Receipt{}, err
 	}
 	switch a.OnConflict {
 	case session.Rebase:
@@ -71,27 +68,27 @@ func (s *Session) Append(ctx context.Context, a Append) (rec Receipt, err error)
 		rec, err = s.branch(ctx, a, err)
 	}
 	if err != nil {
-		return Receipt{}, s.withChanges(ctx, a, err)
+		return core.Receipt{}, s.withChanges(ctx, a, err)
 	}
 	return rec, nil
 }
 
 // enqueueAndWait is Append without a.OnConflict.
-func (s *Session) enqueueAndWait(ctx context.Context, a Append) (Receipt, error) {
+func (s *Session) enqueueAndWait(ctx context.Context, a Append) (core.Receipt, error) {
 	if err := ctx.Err(); err != nil {
-		return Receipt{}, fmt.Errorf("append to session %s: %w", s.id, err)
+		return core.Receipt{}, fmt.Errorf("append to session %s: %w", s.id, err)
 	}
 	q, err := s.prepare(ctx, a)
 	if err != nil {
-		return Receipt{}, err
+		return core.Receipt{}, err
 	}
 	q.deadline = s.ss.retryDeadline(ctx)
 	if err := s.ss.limit.acquire(q.size()); err != nil {
-		return Receipt{}, fmt.Errorf("append to session %s: %w", s.id, err)
+		return core.Receipt{}, fmt.Errorf("append to session %s: %w", s.id, err)
 	}
 	if err := s.enqueue(q); err != nil {
 		s.ss.limit.release(q.size())
-		return Receipt{}, err
+		return core.Receipt{}, err
 	}
 	return s.await(ctx, q)
 }

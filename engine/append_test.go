@@ -144,7 +144,7 @@ func TestStoredAppendIsNotReportedAsFenced(t *testing.T) {
 		l, b := &hooked{Log: memlog.New("test")}, streamtest.NewBlobs()
 		s := create(t, node(l, b), "session1")
 		other := open(t, node(l.Log, b), "session1")
-		mine := claim(t, s, engine.ClaimRequest{})
+		mine := claim(t, s, core.ClaimRequest{})
 		first := true
 		l.hook(func(store func() (core.Pos, error)) (core.Pos, error) {
 			pos, err := store()
@@ -152,7 +152,7 @@ func TestStoredAppendIsNotReportedAsFenced(t *testing.T) {
 				return pos, err
 			}
 			first = false
-			claim(t, other, engine.ClaimRequest{TakeOver: true})
+			claim(t, other, core.ClaimRequest{TakeOver: true})
 			return 0, core.ErrUncertain
 		})
 		a := engine.Append{Writer: mine.Writer, Lines: rawLines([]string{message("a")})}
@@ -381,7 +381,7 @@ func TestUnreachableLogDecidesNoAppend(t *testing.T) {
 		s := create(t, node(l, b), "session1")
 		f := logtest.Faulty(l, logtest.Faults{Busy: 1})
 		away := open(t, node(&switched{Log: l, to: f}, b), "session1")
-		claim(t, s, engine.ClaimRequest{})
+		claim(t, s, core.ClaimRequest{})
 		_, err := appendLines(t.Context(), away, entry("a", "not known here"))
 		testkit.WantErr(t, err, core.ErrUnavailable)
 		if errors.Is(err, core.ErrInvalid) {

@@ -29,7 +29,7 @@ func TestLinearSessionIsOneChain(t *testing.T) {
 	}
 	const says = `{"record_type": "chunk", "kind": "user", "payload": {"content": "hi"}}`
 	const ends = `{"record_type": "trailer"}`
-	put := func(s *engine.Session, ids string) engine.Receipt {
+	put := func(s *engine.Session, ids string) core.Receipt {
 		t.Helper()
 		names := strings.Fields(ids)
 		rec, err := s.Append(t.Context(), engine.Append{Lines: rawLines([]string{says, says, ends, says}), ID: func(i int) string { return names[i] }})
@@ -62,12 +62,12 @@ func TestLinearSessionIsOneChain(t *testing.T) {
 	}
 	testkit.WantErr(t, s.Move(t.Context(), "side", "", core.LeafAt("a")), core.ErrInvalid)
 	testkit.WantErr(t, s.Move(t.Context(), core.MainHead, "", core.LeafAt("a")), core.ErrInvalid)
-	_, _, err = s.Claim(t.Context(), engine.ClaimRequest{Head: "side"})
+	_, _, err = s.Claim(t.Context(), core.ClaimRequest{Head: "side"})
 	testkit.WantErr(t, err, core.ErrInvalid)
 	if err := s.Move(t.Context(), core.MainHead, "", core.LeafAt("d")); err != nil {
 		t.Errorf("a move to the current position: %v", err)
 	}
-	mine := claim(t, s, engine.ClaimRequest{})
+	mine := claim(t, s, core.ClaimRequest{})
 	_, err = appendLines(t.Context(), s, says)
 	testkit.WantErr(t, err, core.ErrFenced)
 	mustAppend(t, s, core.MainHead, mine.Writer, says)

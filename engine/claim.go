@@ -9,13 +9,10 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// ClaimRequest asks for a head.
-type ClaimRequest = core.ClaimRequest
-
 // Claim makes a new writer the holder of a head. It returns the new claim and the
 // one that it ended, if any. From then on appends of the former holder fail with a
 // *core.FencedError. Without TakeOver, Claim returns that error if the head is held.
-func (s *Session) Claim(ctx context.Context, q ClaimRequest) (mine core.Claim, former *core.Claim, err error) {
+func (s *Session) Claim(ctx context.Context, q core.ClaimRequest) (mine core.Claim, former *core.Claim, err error) {
 	defer s.ss.cfg.Observer.claimed(&former, &err)
 	q.Head = headOr(q.Head)
 	writer := q.Writer

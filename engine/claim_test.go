@@ -16,13 +16,13 @@ import (
 func TestFencedWriterNeverWritesAgain(t *testing.T) {
 	l, ss, b := inMemory()
 	a := create(t, ss, "session1", entry("root", ""))
-	mine := claim(t, a, engine.ClaimRequest{Agent: "a"})
+	mine := claim(t, a, core.ClaimRequest{Agent: "a"})
 	mustAppend(t, a, core.MainHead, mine.Writer, message("a1"))
 
 	other := open(t, node(l, b), "session1")
-	_, _, err := other.Claim(t.Context(), engine.ClaimRequest{Agent: "b"})
+	_, _, err := other.Claim(t.Context(), core.ClaimRequest{Agent: "b"})
 	testkit.WantErr(t, err, core.ErrFenced) // another writer holds it, and there is no explicit takeover
-	theirs, former, err := other.Claim(t.Context(), engine.ClaimRequest{Agent: "b", TakeOver: true})
+	theirs, former, err := other.Claim(t.Context(), core.ClaimRequest{Agent: "b", TakeOver: true})
 	if err != nil || former == nil || former.Writer != mine.Writer || theirs.Epoch != mine.Epoch+1 {
 		t.Fatalf("claim %+v ended %+v, %v", theirs, former, err)
 	}
@@ -66,7 +66,7 @@ func TestClaimReadsFirst(t *testing.T) {
 	a := create(t, ss, "session1", entry("root", ""))
 	other := open(t, node(l, b), "session1")
 	mustAppend(t, a, core.MainHead, "", message("a1"), message("a2"))
-	mine := claim(t, other, engine.ClaimRequest{})
+	mine := claim(t, other, core.ClaimRequest{})
 	testkit.Equal(t, "entries right after the claim", []string{"root", "a1", "a2"}, ids(state(t, other)))
 	rec := mustAppend(t, other, core.MainHead, mine.Writer, message("b1"))
 	testkit.Equal(t, "cursor", state(t, other).Cursor(), rec.Cursor)
@@ -88,10 +88,10 @@ func TestClaimWithLostAnswerIsNotAnotherWriters(t *testing.T) {
 				return pos, err
 			}
 			first = false
-			claim(t, other, engine.ClaimRequest{Agent: "other", TakeOver: true})
+			claim(t, other, core.ClaimRequest{Agent: "other", TakeOver: true})
 			return 0, core.ErrUncertain
 		})
-		_, _, err := s.Claim(t.Context(), engine.ClaimRequest{TakeOver: true})
+		_, _, err := s.Claim(t.Context(), core.ClaimRequest{TakeOver: true})
 		f, ok := errors.AsType[*core.FencedError](err)
 		if !ok || f.Holder == nil || f.Holder.Agent != "other" {
 			t.Errorf("claim ended with %v", err)
@@ -104,8 +104,8 @@ func TestClaimsOnDifferentHeadsAreIndependent(t *testing.T) {
 	l, ss, b := inMemory()
 	a := create(t, ss, "session1", entry("root", ""))
 	other := open(t, node(l, b), "session1")
-	ca := claim(t, a, engine.ClaimRequest{})
-	cb := claim(t, other, engine.ClaimRequest{Head: "side"})
+	ca := claim(t, a, core.ClaimRequest{})
+	cb := claim(t, other, core.ClaimRequest{Head: "side"})
 	for range 3 {
 		mustAppend(t, a, core.MainHead, ca.Writer, message("a"+ca.Writer+string(rune('0'+len(state(t, a).Entries)))))
 		mustAppend(t, other, "side", cb.Writer, message("b"+string(rune('0'+len(state(t, other).Entries)))))
@@ -123,7 +123,7 @@ func TestDeletedSessionRejectsAppends(t *testing.T) {
 	}
 	_, err := appendLines(t.Context(), a, message("a"))
 	testkit.WantErr(t, err, core.ErrDeleted)
-	_, _, err = a.Claim(t.Context(), engine.ClaimRequest{})
+	_, _, err = a.Claim(t.Context(), core.ClaimRequest{})
 	testkit.WantErr(t, err, core.ErrDeleted)
 	testkit.WantErr(t, a.Move(t.Context(), "side", "", core.NoLeaf), core.ErrDeleted)
 	testkit.WantErr(t, a.Finish(t.Context(), core.Notice{}), core.ErrDeleted)
@@ -161,7 +161,7 @@ func TestUnknownKindStopsWriting(t *testing.T) {
 	n := len(records(t, l, "session1"))
 	_, err := appendLines(t.Context(), s, message("a"))
 	testkit.WantErr(t, err, core.ErrTooNew)
-	_, _, err = s.Claim(t.Context(), engine.ClaimRequest{})
+	_, _, err = s.Claim(t.Context(), core.ClaimRequest{})
 	testkit.WantErr(t, err, core.ErrTooNew)
 	testkit.WantErr(t, s.Checkpoint(t.Context(), before), core.ErrTooNew)
 	testkit.WantErr(t, s.Delete(t.Context(), core.Notice{}), core.ErrTooNew)

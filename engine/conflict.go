@@ -77,7 +77,7 @@ func isConflict(err error) bool {
 
 // headOf returns the head that stored lines are on: the requested one, or its branch
 // if an earlier attempt had to make it.
-func (s *Session) headOf(a Append, rec Receipt) string {
+func (s *Session) headOf(a Append, rec core.Receipt) string {
 	if a.OnConflict != session.Branch || rec.Stored > 0 || len(rec.IDs) == 0 {
 		return a.Head
 	}
@@ -110,13 +110,13 @@ func leadsTo(st *core.State, head, id string) bool {
 
 // rebase appends a's lines to the head's current leaf. If that is impossible it
 // returns why.
-func (s *Session) rebase(ctx context.Context, a Append, why error) (Receipt, error) {
+func (s *Session) rebase(ctx context.Context, a Append, why error) (core.Receipt, error) {
 	if errors.Is(why, core.ErrFenced) {
-		return Receipt{}, why
+		return core.Receipt{}, why
 	}
 	seenLeaf, err := s.leafLastSeen(ctx, a, why)
 	if err != nil {
-		return Receipt{}, why
+		return core.Receipt{}, why
 	}
 	for range maxRebases {
 		b := a
@@ -127,13 +127,13 @@ func (s *Session) rebase(ctx context.Context, a Append, why error) (Receipt, err
 			return nil
 		})
 		b.Lines = withParent(s.dialect(), a.Lines, seenLeaf, leaf)
-		var rec Receipt
+		var rec core.Receipt
 		if rec, why = s.enqueueAndWait(ctx, b); !errors.Is(why, core.ErrConflict) || !isConflict(why) {
 			rec.Head = a.Head
 			return rec, why
 		}
 	}
-	return Receipt{}, why
+	return core.Receipt{}, why
 }
 
 // withParent returns lines with leaf as parent in place of seenLeaf.
@@ -154,13 +154,13 @@ func withParent(d core.Dialect, lines [][]byte, seenLeaf, leaf core.Leaf) [][]by
 
 // branch stores a's lines on the head a.Branch, which the same record makes. If that
 // is impossible it returns why.
-func (s *Session) branch(ctx context.Context, a Append, why error) (Receipt, error) {
+func (s *Session) branch(ctx context.Context, a Append, why error) (core.Receipt, error) {
 	if s.dialect().Linear() {
-		return Receipt{}, why
+		return core.Receipt{}, why
 	}
 	seenLeaf, err := s.leafLastSeen(ctx, a, why)
 	if err != nil {
-		return Receipt{}, why
+		return core.Receipt{}, why
 	}
 	b := a
 	b.Head, b.Writer, b.After, b.OnConflict, b.Branch, b.from = a.Branch, "", nil, "", "", &seenLeaf

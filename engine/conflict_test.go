@@ -23,7 +23,7 @@ func moved(t *testing.T) (ss *engine.Sessions, s *engine.Session, seen core.Curs
 	s = create(t, ss, "session-1", entry("a", ""), entry("b", "a"))
 	seen = state(t, s).Cursor()
 	other := open(t, ss, "session-1")
-	pi := claim(t, other, engine.ClaimRequest{Agent: "pi", Host: "laptop"})
+	pi := claim(t, other, core.ClaimRequest{Agent: "pi", Host: "laptop"})
 	mustAppend(t, other, "main", pi.Writer, message("c"))
 	if err := other.Release(t.Context(), "main", pi.Writer, core.Notice{}); err != nil {
 		t.Fatal(err)
@@ -81,9 +81,9 @@ func TestFencedAppendReportsNewLinesAndTheirWriters(t *testing.T) {
 	t.Parallel()
 	_, ss, _ := inMemory()
 	s := create(t, ss, "session-1", entry("a", ""))
-	mine := claim(t, s, engine.ClaimRequest{Agent: "mine"})
+	mine := claim(t, s, core.ClaimRequest{Agent: "mine"})
 	other := open(t, ss, "session-1")
-	theirs := claim(t, other, engine.ClaimRequest{Agent: "omp", Host: "desk", TakeOver: true})
+	theirs := claim(t, other, core.ClaimRequest{Agent: "omp", Host: "desk", TakeOver: true})
 	mustAppend(t, other, "main", theirs.Writer, message("b"))
 	line := []byte(message("x"))
 	_, err := s.Append(t.Context(), engine.Append{Writer: mine.Writer, Lines: [][]byte{line}})
@@ -177,10 +177,10 @@ func TestFencedWriterBranchesFromItsLastLine(t *testing.T) {
 			t.Parallel()
 			_, ss, _ := inMemory()
 			s := create(t, ss, "session-1", entry("a", ""))
-			mine := claim(t, s, engine.ClaimRequest{})
+			mine := claim(t, s, core.ClaimRequest{})
 			mustAppend(t, s, "main", mine.Writer, message("b"))
 			other := open(t, ss, "session-1")
-			theirs := claim(t, other, engine.ClaimRequest{TakeOver: true})
+			theirs := claim(t, other, core.ClaimRequest{TakeOver: true})
 			mustAppend(t, other, "main", theirs.Writer, message("c"))
 			if released {
 				if err := other.Release(t.Context(), "main", theirs.Writer, core.Notice{}); err != nil {
@@ -206,7 +206,7 @@ func TestWriterWithoutClaimBranchesFromClaimPosition(t *testing.T) {
 	t.Parallel()
 	_, ss, _ := inMemory()
 	s := create(t, ss, "session-1", entry("a", ""))
-	theirs := claim(t, s, engine.ClaimRequest{})
+	theirs := claim(t, s, core.ClaimRequest{})
 	mustAppend(t, s, "main", theirs.Writer, message("b"))
 	if _, err := s.Append(t.Context(), engine.Append{Lines: rawLines([]string{message("x")}), OnConflict: session.Branch, Branch: "mine"}); err != nil {
 		t.Fatal(err)

@@ -186,7 +186,7 @@ func appends(writer string, lines ...string) func(context.Context, *mortal, *eng
 func claims(writer string, takeOver bool) func(context.Context, *mortal, *engine.Sessions) error {
 	return func(ctx context.Context, _ *mortal, ss *engine.Sessions) error {
 		return with(ctx, ss, func(s *engine.Session) error {
-			_, _, err := s.Claim(ctx, engine.ClaimRequest{Writer: writer, TakeOver: takeOver})
+			_, _, err := s.Claim(ctx, core.ClaimRequest{Writer: writer, TakeOver: takeOver})
 			return err
 		})
 	}

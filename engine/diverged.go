@@ -110,7 +110,7 @@ func headFor(st *core.State, f *core.File, fresh []core.Entry, writer string) (h
 
 // importToBranch stores the lines of a, which are those of fresh, on a separate
 // head.
-func (s *Session) importToBranch(ctx context.Context, a Append, fresh []core.Entry, opts ImportOptions) (Append, Receipt, error) {
+func (s *Session) importToBranch(ctx context.Context, a Append, fresh []core.Entry, opts ImportOptions) (Append, core.Receipt, error) {
 	from := parentOf(fresh)
 	b := a
 	b.Head, b.Writer, b.from = opts.Branch, "", &from

@@ -87,7 +87,7 @@ func entry(id, parent string) string {
 	return fmt.Sprintf(`{"type":"message","id":%q,"parentId":%s,"timestamp":"2026-01-02T03:04:05.678Z","message":{"role":"user","content":"hi"}}`, id, p)
 }
 
-func appendLines(ctx context.Context, s *engine.Session, lines ...string) (engine.Receipt, error) {
+func appendLines(ctx context.Context, s *engine.Session, lines ...string) (core.Receipt, error) {
 	return s.Append(ctx, engine.Append{Lines: rawLines(lines)})
 }
 
@@ -100,7 +100,7 @@ func rawLines(lines []string) [][]byte {
 }
 
 // mustAppend appends lines to head as writer.
-func mustAppend(t *testing.T, s *engine.Session, head, writer string, lines ...string) engine.Receipt {
+func mustAppend(t *testing.T, s *engine.Session, head, writer string, lines ...string) core.Receipt {
 	t.Helper()
 	rec, err := s.Append(t.Context(), engine.Append{Head: head, Writer: writer, Lines: rawLines(lines)})
 	if err != nil {
@@ -109,7 +109,7 @@ func mustAppend(t *testing.T, s *engine.Session, head, writer string, lines ...s
 	return rec
 }
 
-func claim(t *testing.T, s *engine.Session, q engine.ClaimRequest) core.Claim {
+func claim(t *testing.T, s *engine.Session, q core.ClaimRequest) core.Claim {
 	t.Helper()
 	mine, _, err := s.Claim(t.Context(), q)
 	if err != nil {

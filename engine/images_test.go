@@ -13,6 +13,7 @@ import (
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/core/logtest"
 	"github.com/sesslog/sesslog/core/memlog"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/session"
@@ -133,7 +134,7 @@ func TestRepairedRecordKeepsItsImages(t *testing.T) {
 	if err := s.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Equal(t, "repaired records", engine.Losses{Redone: 1}, ss.Losses())
+	testkit.Equal(t, "repaired records", report.Losses{Redone: 1}, ss.Losses())
 	if n := counting.puts.Load() - before; n != 1 {
 		t.Errorf("the image was stored %d times with the record; want 1", n)
 	}

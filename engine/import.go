@@ -182,7 +182,7 @@ func (ss *Sessions) importInto(ctx context.Context, s *Session, f *core.File, ra
 	if hasDiverged && !branch {
 		return Imported{}, s.divergedSince(ctx, f, a)
 	}
-	var rec Receipt
+	var rec core.Receipt
 	if !hasDiverged {
 		rec, err = s.enqueueAndWait(ctx, a)
 	}

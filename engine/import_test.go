@@ -230,7 +230,7 @@ func TestImportIntoHeldSessionUsesSeparateHead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := res.Session.Claim(t.Context(), engine.ClaimRequest{Agent: "other"}); err != nil {
+	if _, _, err := res.Session.Claim(t.Context(), core.ClaimRequest{Agent: "other"}); err != nil {
 		t.Fatal(err)
 	}
 	f := file(t, "session1", append(old, entry("b", "a"))...)
@@ -270,7 +270,7 @@ func TestImportContinuesTheHeadOfTheFile(t *testing.T) {
 		mustAppend(t, s, "side", "", lines[2])
 		how := engine.ImportOptions{}
 		if c.claim != "" {
-			how.Writer = claim(t, s, engine.ClaimRequest{Head: c.claim}).Writer
+			how.Writer = claim(t, s, core.ClaimRequest{Head: c.claim}).Writer
 		}
 		f := file(t, "session1", append(lines, entry("new", c.parent))...)
 		res, err := ss.Import(t.Context(), f, nil, core.Origin{}, how)

@@ -17,7 +17,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/logtest"
-	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded"
@@ -99,7 +99,7 @@ func TestPurgedSessionIsStoredAgain(t *testing.T) {
 	}
 	mustAppend(t, s, core.MainHead, "", message("a"))
 	testkit.Equal(t, "entries", []string{"root", "a"}, ids(state(t, open(t, ss, "session1"))))
-	testkit.Equal(t, "lost records", engine.Losses{Redone: 1}, ss.Losses())
+	testkit.Equal(t, "lost records", report.Losses{Redone: 1}, ss.Losses())
 }
 
 // The possible answers of the server to an append, from a fake stream.
@@ -163,7 +163,7 @@ func TestFullLogRejectsAppendsAndServesReads(t *testing.T) {
 	}
 	testkit.WantErr(t, err, core.ErrFull)
 	testkit.Equal(t, "entries", stored, len(state(t, open(t, node(l, b), "session1")).Entries)) // root, less the rejected one
-	if _, _, err := s.Claim(t.Context(), engine.ClaimRequest{}); err != nil && !errors.Is(err, core.ErrFull) {
+	if _, _, err := s.Claim(t.Context(), core.ClaimRequest{}); err != nil && !errors.Is(err, core.ErrFull) {
 		t.Error(err)
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/logtest"
 	"github.com/sesslog/sesslog/core/memlog"
-	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/stream/streamtest"
 )
@@ -26,7 +25,7 @@ func TestCheckpointAfterLaterRecords(t *testing.T) {
 	}
 	other := open(t, node(l, b), "session1")
 	mustAppend(t, other, core.MainHead, "", message("b"))
-	c := claim(t, other, engine.ClaimRequest{Head: "side", Agent: "x"})
+	c := claim(t, other, core.ClaimRequest{Head: "side", Agent: "x"})
 	if err := s.Checkpoint(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +52,7 @@ func TestLoadFromCheckpointEqualsLoadFromFirst(t *testing.T) {
 		mustAppend(t, s, core.MainHead, "", message(fmt.Sprintf("m%d", i)))
 		switch i {
 		case 3:
-			c := claim(t, s, engine.ClaimRequest{Head: "side", Agent: "x", Host: "h"})
+			c := claim(t, s, core.ClaimRequest{Head: "side", Agent: "x", Host: "h"})
 			mustAppend(t, s, "side", c.Writer, message("s"))
 		case 5:
 			_ = s.Finish(t.Context(), core.Notice{By: "x"})

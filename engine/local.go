@@ -85,17 +85,17 @@ func (l *Local) Load(ctx context.Context, id core.SessionID) (session.Loaded, er
 }
 
 // Append implements session.Log.
-func (l *Local) Append(ctx context.Context, id core.SessionID, w session.Writing, lines [][]byte) (session.Receipt, error) {
+func (l *Local) Append(ctx context.Context, id core.SessionID, w session.Writing, lines [][]byte) (core.Receipt, error) {
 	s, err := l.get(ctx, id)
 	if err != nil {
-		return session.Receipt{}, err
+		return core.Receipt{}, err
 	}
 	a := Append{Head: w.Head, Writer: w.Writer, Lines: lines}
 	if w.After != (core.Cursor{}) {
 		a.After = &w.After
 	}
 	rec, err := s.Append(ctx, a)
-	return session.Receipt{Stored: rec.Stored, Cursor: rec.Cursor}, err
+	return core.Receipt{Stored: rec.Stored, Cursor: rec.Cursor}, err
 }
 
 // Amend implements session.Log.
@@ -124,12 +124,12 @@ func (l *Local) Move(ctx context.Context, id core.SessionID, w session.Writing, 
 }
 
 // Claim implements session.Log.
-func (l *Local) Claim(ctx context.Context, id core.SessionID, c session.Claim) (core.Claim, error) {
+func (l *Local) Claim(ctx context.Context, id core.SessionID, c core.ClaimRequest) (core.Claim, error) {
 	s, err := l.get(ctx, id)
 	if err != nil {
 		return core.Claim{}, err
 	}
-	mine, _, err := s.Claim(ctx, ClaimRequest(c))
+	mine, _, err := s.Claim(ctx, core.ClaimRequest(c))
 	if err == nil {
 		l.announcer.Add(id, headOr(c.Head), mine)
 	}

@@ -8,13 +8,9 @@ import (
 	"github.com/sesslog/sesslog/core/report"
 )
 
-// Losses counts what the log has lost since this process started. Each is a fault of
-// a server or its disk.
-type Losses = report.Losses
-
 // Losses returns what was lost and repaired so far.
-func (ss *Sessions) Losses() Losses {
-	return Losses{Redone: ss.lost.redone.Load(), Rescued: ss.lost.rescued.Load(), Pending: ss.lost.pending.Load(), Backfilled: ss.cfg.Log.Backfilled()}
+func (ss *Sessions) Losses() report.Losses {
+	return report.Losses{Redone: ss.lost.redone.Load(), Rescued: ss.lost.rescued.Load(), Pending: ss.lost.pending.Load(), Backfilled: ss.cfg.Log.Backfilled()}
 }
 
 type losses struct {

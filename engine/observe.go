@@ -18,7 +18,7 @@ type Observer struct {
 	LostRace func()
 }
 
-func (o Observer) appended(began time.Time, rec *Receipt, err *error) {
+func (o Observer) appended(began time.Time, rec *core.Receipt, err *error) {
 	if o.Appended != nil {
 		o.Appended(time.Since(began), rec.Stored, *err)
 	}

@@ -226,9 +226,9 @@ func TestTakeoverNeedsTheExpectedHolder(t *testing.T) {
 	t.Parallel()
 	_, ss, _ := inMemory()
 	s := create(t, ss, "session-1")
-	a := claim(t, s, engine.ClaimRequest{Agent: "a"})
-	b := claim(t, s, engine.ClaimRequest{Agent: "b", TakeOver: true, From: a.Writer})
-	_, _, err := s.Claim(t.Context(), engine.ClaimRequest{Agent: "c", TakeOver: true, From: a.Writer})
+	a := claim(t, s, core.ClaimRequest{Agent: "a"})
+	b := claim(t, s, core.ClaimRequest{Agent: "b", TakeOver: true, From: a.Writer})
+	_, _, err := s.Claim(t.Context(), core.ClaimRequest{Agent: "c", TakeOver: true, From: a.Writer})
 	fenced, ok := errors.AsType[*core.FencedError](err)
 	if !ok || fenced.Holder == nil || fenced.Holder.Writer != b.Writer {
 		t.Errorf("error is %v, want that b holds it", err)

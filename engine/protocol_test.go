@@ -149,7 +149,7 @@ func (w *writer) step(ctx context.Context) {
 		w.append(ctx)
 	case n < 80:
 		w.head = []string{core.MainHead, "side"}[w.rand.IntN(2)]
-		c, _, err := w.node().Claim(ctx, engine.ClaimRequest{Head: w.head, Agent: w.name, TakeOver: w.rand.IntN(2) == 0})
+		c, _, err := w.node().Claim(ctx, core.ClaimRequest{Head: w.head, Agent: w.name, TakeOver: w.rand.IntN(2) == 0})
 		if w.claim = ""; err == nil {
 			w.claim = c.Writer
 		}

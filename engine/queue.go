@@ -28,7 +28,7 @@ type request struct {
 	deadline time.Time         // for what cannot have been stored
 	done     chan struct{}
 	entries  []core.Entry // admitted
-	receipt  Receipt
+	receipt  core.Receipt
 	err      error
 }
 
@@ -110,25 +110,25 @@ func (q *request) needsOwnRecord() bool { return q.After != nil || q.Loose || q.
 
 // await returns the result of q. A request that is still queued is withdrawn at its
 // deadline or when ctx ends; then nothing was sent.
-func (s *Session) await(ctx context.Context, q *request) (Receipt, error) {
+func (s *Session) await(ctx context.Context, q *request) (core.Receipt, error) {
 	late := time.NewTimer(time.Until(q.deadline))
 	defer late.Stop()
 	for {
 		select {
 		case <-q.done:
 			if q.err != nil {
-				return Receipt{}, q.err
+				return core.Receipt{}, q.err
 			}
 			return q.receipt, nil
 		case <-late.C:
 			if s.withdraw(q) {
-				return Receipt{}, fmt.Errorf("append to session %s: timed out in the queue, and nothing was sent: %w", s.id, core.ErrUnavailable)
+				return core.Receipt{}, fmt.Errorf("append to session %s: timed out in the queue, and nothing was sent: %w", s.id, core.ErrUnavailable)
 			}
 		case <-ctx.Done():
 			if s.withdraw(q) {
-				return Receipt{}, fmt.Errorf("append to session %s: nothing was sent: %w: %w", s.id, ctx.Err(), core.ErrUnavailable)
+				return core.Receipt{}, fmt.Errorf("append to session %s: nothing was sent: %w: %w", s.id, ctx.Err(), core.ErrUnavailable)
 			}
-			return Receipt{}, fmt.Errorf("append to session %s: %w: %w", s.id, ctx.Err(), core.ErrUncertain)
+			return core.Receipt{}, fmt.Errorf("append to session %s: %w: %w", s.id, ctx.Err(), core.ErrUncertain)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/logtest"
 	"github.com/sesslog/sesslog/core/memlog"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/stream/streamtest"
@@ -37,7 +38,7 @@ func TestLostTailIsStoredAgain(t *testing.T) {
 			l, ss, b := inMemory()
 			id := logtest.NewID()
 			s := create(t, ss, id, entry("a", ""))
-			mine := claim(t, s, engine.ClaimRequest{Agent: "me"})
+			mine := claim(t, s, core.ClaimRequest{Agent: "me"})
 			mustAppend(t, s, core.MainHead, mine.Writer, message("b"))
 			checkpoint(t, s, b)
 			mustAppend(t, s, core.MainHead, mine.Writer, message("c"))
@@ -54,7 +55,7 @@ func TestLostTailIsStoredAgain(t *testing.T) {
 				t.Error("the repaired records differ from the lost ones")
 			}
 			testkit.Equal(t, "entries", []string{"a", "b", "c"}, ids(got)[:3])
-			testkit.Equal(t, "repaired records", engine.Losses{Redone: 4}, ss.Losses())
+			testkit.Equal(t, "repaired records", report.Losses{Redone: 4}, ss.Losses())
 			for _, r := range records(t, l, id) {
 				if lost := r.Seq >= 3 && r.Seq <= 6; r.Redo != lost {
 					t.Errorf("record %d: repaired is %v", r.Seq, r.Redo)
@@ -108,7 +109,7 @@ func TestLostLinesGoToSeparateHeadAfterAnotherWriter(t *testing.T) {
 	l, ss, b := inMemory()
 	id := logtest.NewID()
 	s := create(t, ss, id, entry("a", ""))
-	mine := claim(t, s, engine.ClaimRequest{Agent: "me"})
+	mine := claim(t, s, core.ClaimRequest{Agent: "me"})
 	mustAppend(t, s, core.MainHead, mine.Writer, message("b"), message("c"))
 	l.Forget(2) // the append and the claim
 	other := open(t, node(l, b), id)
@@ -123,7 +124,7 @@ func TestLostLinesGoToSeparateHeadAfterAnotherWriter(t *testing.T) {
 	testkit.Equal(t, "heads", []string{"stray-" + mine.Writer}, heads)
 	testkit.Equal(t, "main points to d", true, state(t, got).Leaf(core.MainHead) == core.LeafAt("d"))
 	testkit.Equal(t, "the other heads point to c", true, state(t, got).Leaf(heads[0]) == core.LeafAt("c"))
-	testkit.Equal(t, "lines", engine.Losses{Rescued: 2}, ss.Losses())
+	testkit.Equal(t, "lines", report.Losses{Rescued: 2}, ss.Losses())
 }
 
 func TestLostLinesReturnWithRestoredSession(t *testing.T) {
@@ -146,7 +147,7 @@ func TestLostLinesReturnWithRestoredSession(t *testing.T) {
 			noErr(t, s.Refresh(t.Context()))
 			entries, _ := all(t, s)
 			testkit.Equal(t, "entries in the trash", []string{"a"}, entries)
-			testkit.Equal(t, "missing lines", engine.Losses{Pending: 1}, ss.Losses())
+			testkit.Equal(t, "missing lines", report.Losses{Pending: 1}, ss.Losses())
 			testkit.Equal(t, "it owes", true, s.HasPendingRepair())
 
 			noErr(t, undelete(s, other))
@@ -154,9 +155,9 @@ func TestLostLinesReturnWithRestoredSession(t *testing.T) {
 			entries, heads := all(t, open(t, node(l, b), id))
 			testkit.Equal(t, "entries", []string{"a", "b"}, entries)
 			testkit.Equal(t, "separate heads", 1, len(heads))
-			testkit.Equal(t, "lines", engine.Losses{Rescued: 1}, ss.Losses())
+			testkit.Equal(t, "lines", report.Losses{Rescued: 1}, ss.Losses())
 			noErr(t, s.Refresh(t.Context()))
-			testkit.Equal(t, "lines, once", engine.Losses{Rescued: 1}, ss.Losses())
+			testkit.Equal(t, "lines, once", report.Losses{Rescued: 1}, ss.Losses())
 		})
 	}
 }

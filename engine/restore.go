@@ -18,15 +18,15 @@ type History struct {
 	// session's open, or its erase.
 	Seq   uint64
 	Chain core.Chain
-	Steps []Step
+	Steps []report.Step
 }
 
 // HistoryOf returns the history of records, which follow a record with that seq and
 // chain.
 func HistoryOf(seq uint64, chain core.Chain, records []*core.Record) History {
-	p := History{Seq: seq, Chain: chain, Steps: make([]Step, len(records))}
+	p := History{Seq: seq, Chain: chain, Steps: make([]report.Step, len(records))}
 	for i, r := range records {
-		p.Steps[i] = Step{Seq: r.Seq, Chain: r.Chain, Kind: r.Kind}
+		p.Steps[i] = report.Step{Seq: r.Seq, Chain: r.Chain, Kind: r.Kind}
 	}
 	return p
 }
@@ -46,7 +46,7 @@ func (p *History) check() error {
 	return nil
 }
 
-func (p *History) end() Step { return p.Steps[len(p.Steps)-1] }
+func (p *History) end() report.Step { return p.Steps[len(p.Steps)-1] }
 
 // at returns the chain of record seq if p has it.
 func (p *History) at(seq uint64) (core.Chain, bool) {
@@ -60,42 +60,22 @@ func (p *History) at(seq uint64) (core.Chain, bool) {
 	return p.Steps[seq-first].Chain, true
 }
 
-type (
-	// Step is report.Step.
-	Step = report.Step
-	// Relation is report.Relation.
-	Relation = report.Relation
-	// Comparison is report.Comparison.
-	Comparison = report.Comparison
-)
-
-// The relations of a session to a history of it.
-const (
-	Absent   = report.Absent
-	Same     = report.Same
-	Behind   = report.Behind
-	Ahead    = report.Ahead
-	Diverged = report.Diverged
-	TooShort = report.TooShort
-	Erased   = report.Erased
-)
-
 // A comparison is a Comparison and the last record in the log, nil if there is none.
 type comparison struct {
-	Comparison
+	report.Comparison
 	last *core.Record
 }
 
 // err is Comparison.Err. The error for an erased session has its notice.
 func (c *comparison) err(id core.SessionID) error {
-	if c.Relation == Erased && c.last != nil {
+	if c.Relation == report.Erased && c.last != nil {
 		return erased(id, c.last)
 	}
 	return c.Err(id)
 }
 
 // Compare compares a session in the log with p. It changes nothing.
-func (ss *Sessions) Compare(ctx context.Context, id core.SessionID, p History) (Comparison, error) {
+func (ss *Sessions) Compare(ctx context.Context, id core.SessionID, p History) (report.Comparison, error) {
 	c, err := ss.compare(ctx, id, p)
 	return c.Comparison, err
 }
@@ -105,10 +85,10 @@ func (ss *Sessions) compare(ctx context.Context, id core.SessionID, p History) (
 		return comparison{}, err
 	}
 	end := p.end()
-	c := comparison{Comparison: Comparison{History: core.CursorOf(end.Seq, end.Chain)}}
+	c := comparison{Comparison: report.Comparison{History: core.CursorOf(end.Seq, end.Chain)}}
 	last, err := ss.lastOf(ctx, id)
 	if errors.Is(err, core.ErrNotFound) {
-		c.Relation, c.MissingRecords = Absent, len(p.Steps)
+		c.Relation, c.MissingRecords = report.Absent, len(p.Steps)
 		return c, nil
 	}
 	if err != nil {
@@ -118,13 +98,13 @@ func (ss *Sessions) compare(ctx context.Context, id core.SessionID, p History) (
 	known, within := p.at(last.Seq)
 	switch {
 	case last.Seq == end.Seq && last.Chain == end.Chain:
-		c.Relation, c.Shared = Same, c.Log
+		c.Relation, c.Shared = report.Same, c.Log
 	case last.Kind == core.KindErase:
-		c.Relation = Erased
+		c.Relation = report.Erased
 	case within && known == last.Chain:
-		c.Relation, c.Shared, c.MissingRecords = Behind, c.Log, int(end.Seq-last.Seq)
+		c.Relation, c.Shared, c.MissingRecords = report.Behind, c.Log, int(end.Seq-last.Seq)
 	case last.Seq < p.Seq:
-		c.Relation = TooShort
+		c.Relation = report.TooShort
 	default:
 		return c, ss.shared(ctx, id, &c, p)
 	}
@@ -146,9 +126,9 @@ func (ss *Sessions) shared(ctx context.Context, id core.SessionID, c *comparison
 			other = true
 		}
 	}
-	c.Relation = Ahead
+	c.Relation = report.Ahead
 	if c.Log.Seq < c.History.Seq || other && c.Shared != c.History {
-		c.Relation = Diverged
+		c.Relation = report.Diverged
 	}
 	return nil
 }
@@ -205,7 +185,7 @@ func coveringBase(seq uint64, chain core.Chain, records []*core.Record) (*core.R
 // does not change; Comparison.Err says if the two do not fit, and nothing is stored
 // then. It is safe to repeat, and must be repeated if it was interrupted: a session
 // whose base is a checkpoint cannot be read before that is stored.
-func (ss *Sessions) Restore(ctx context.Context, id core.SessionID, seq uint64, chain core.Chain, records []*core.Record) (c Comparison, stored int, err error) {
+func (ss *Sessions) Restore(ctx context.Context, id core.SessionID, seq uint64, chain core.Chain, records []*core.Record) (c report.Comparison, stored int, err error) {
 	p := HistoryOf(seq, chain, records)
 	for {
 		now, err := ss.compare(ctx, id, p)
@@ -215,7 +195,7 @@ func (ss *Sessions) Restore(ctx context.Context, id core.SessionID, seq uint64, 
 		if c.Relation == "" {
 			c = now.Comparison // how it stood before
 		}
-		if now.Relation != Absent && now.Relation != Behind {
+		if now.Relation != report.Absent && now.Relation != report.Behind {
 			return c, stored, now.err(id)
 		}
 		n, err := ss.putRecords(ctx, id, &now, records)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/stream/streamtest"
 )
@@ -50,20 +51,20 @@ func TestRestoreComparesLogAndBackup(t *testing.T) {
 		log   *engine.Sessions
 		from  int // number of records before the past
 		upTo  int // last record of the past
-		want  engine.Relation
+		want  report.Relation
 		lacks int
 		err   error
 	}{
-		{"nothing is there", with(0), 0, 4, engine.Absent, 4, nil},
-		{"all is there", with(4), 0, 4, engine.Same, 0, nil},
-		{"all is there, the past has a snapshot", with(4), 2, 4, engine.Same, 0, nil},
-		{"the end is missing", with(2), 0, 4, engine.Behind, 2, nil},
-		{"all behind the snapshot is missing", with(2), 2, 4, engine.Behind, 2, nil},
-		{"somebody went on", with(4), 0, 3, engine.Ahead, 0, nil},
-		{"somebody went on behind the snapshot", with(4), 1, 2, engine.Ahead, 0, nil},
-		{"the log ends before the snapshot", with(1), 2, 4, engine.TooShort, 0, core.ErrConflict},
-		{"it was erased", gone, 0, 4, engine.Erased, 0, core.ErrDeleted},
-		{"another session of that name", elsewhere, 0, 4, engine.Diverged, 0, core.ErrConflict},
+		{"nothing is there", with(0), 0, 4, report.Absent, 4, nil},
+		{"all is there", with(4), 0, 4, report.Same, 0, nil},
+		{"all is there, the past has a snapshot", with(4), 2, 4, report.Same, 0, nil},
+		{"the end is missing", with(2), 0, 4, report.Behind, 2, nil},
+		{"all behind the snapshot is missing", with(2), 2, 4, report.Behind, 2, nil},
+		{"somebody went on", with(4), 0, 3, report.Ahead, 0, nil},
+		{"somebody went on behind the snapshot", with(4), 1, 2, report.Ahead, 0, nil},
+		{"the log ends before the snapshot", with(1), 2, 4, report.TooShort, 0, core.ErrConflict},
+		{"it was erased", gone, 0, 4, report.Erased, 0, core.ErrDeleted},
+		{"another session of that name", elsewhere, 0, 4, report.Diverged, 0, core.ErrConflict},
 	} {
 		p, _ := pastFrom(rs[:c.upTo], c.from)
 		got, err := c.log.Compare(t.Context(), "session1", p)

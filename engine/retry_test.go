@@ -79,7 +79,7 @@ func TestUnsentAppendFailsBeforeDeadline(t *testing.T) {
 		for name, write := range map[string]func(context.Context) error{
 			"append": func(ctx context.Context) error { _, err := appendLines(ctx, s, message("a")); return err },
 			"claim": func(ctx context.Context) error {
-				_, _, err := s.Claim(ctx, engine.ClaimRequest{})
+				_, _, err := s.Claim(ctx, core.ClaimRequest{})
 				return err
 			},
 			"delete": func(ctx context.Context) error { return s.Delete(ctx, core.Notice{}) },

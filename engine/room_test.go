@@ -25,7 +25,7 @@ func TestNearlyFullLogRejectsOnlyEntries(t *testing.T) {
 	l := streamtest.Open(t, streamtest.Connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1, MaxBytes: 256 << 10, Blobs: b})
 	ss := node(l, b)
 	s := create(t, ss, "session1", entry("root", ""))
-	mine := claim(t, s, engine.ClaimRequest{})
+	mine := claim(t, s, core.ClaimRequest{})
 	n := 1
 	var st stream.ShardState
 	for st.Full < stream.AppendLimit { // between two answers of the server, the estimate is a little above the real size
@@ -51,7 +51,7 @@ func TestNearlyFullLogRejectsOnlyEntries(t *testing.T) {
 	if err := s.Release(t.Context(), core.MainHead, mine.Writer, core.Notice{}); err != nil {
 		t.Errorf("release: %v", err)
 	}
-	claim(t, open(t, node(l, b), "session1"), engine.ClaimRequest{})
+	claim(t, open(t, node(l, b), "session1"), core.ClaimRequest{})
 	checkpoint(t, s, b)
 	if err := s.Delete(t.Context(), core.Notice{}); err != nil {
 		t.Errorf("delete: %v", err)
@@ -90,7 +90,7 @@ func TestFullServerRejectsEntries(t *testing.T) {
 	_, err = appendLines(t.Context(), s, imageLine("img", strings.Repeat("QUJD", 400)))
 	testkit.WantErr(t, err, core.ErrFull)
 	testkit.Equal(t, "blobs after a rejected append with an image", before, len(b.All))
-	mine := claim(t, s, engine.ClaimRequest{})
+	mine := claim(t, s, core.ClaimRequest{})
 	if err := s.RefreshStrict(t.Context()); err != nil {
 		t.Error(err)
 	}

@@ -79,7 +79,7 @@ func (x *cluster) do(args []string) string {
 	case "append":
 		return x.append(n, args[2:])
 	case "claim":
-		got, _, err := n.s.Claim(x.t.Context(), engine.ClaimRequest{Agent: n.name, TakeOver: slices.Contains(args, "take-over")})
+		got, _, err := n.s.Claim(x.t.Context(), core.ClaimRequest{Agent: n.name, TakeOver: slices.Contains(args, "take-over")})
 		if err != nil {
 			return x.failure(err)
 		}

@@ -356,7 +356,7 @@ func (a *simActor) blame(what string, err error) {
 
 func (a *simActor) claim(ctx context.Context, s *engine.Session) {
 	a.head = []string{core.MainHead, "side"}[a.rng.IntN(2)]
-	c, _, err := s.Claim(ctx, engine.ClaimRequest{Head: a.head, Agent: a.name, TakeOver: a.rng.IntN(2) == 0})
+	c, _, err := s.Claim(ctx, core.ClaimRequest{Head: a.head, Agent: a.name, TakeOver: a.rng.IntN(2) == 0})
 	if a.writer = ""; err == nil {
 		a.writer = c.Writer
 		a.h.sim.logf("%s holds %s of %s as %s", a.name, a.head, a.sess, a.writer)

@@ -34,7 +34,7 @@ func TestTruncateKeepsNeededRecords(t *testing.T) {
 		}
 		open = append(open, s)
 	}
-	claim(t, open[1], engine.ClaimRequest{Agent: "me"})
+	claim(t, open[1], core.ClaimRequest{Agent: "me"})
 	before, err := l.State(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"github.com/sesslog/sesslog/blobstore/memblob"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/doctor"
@@ -256,12 +257,12 @@ func (r *rig) healthy(t *testing.T, d *index.Index, m *materializer.Materializer
 		Verifier: &verify.Verifier{Log: r.log, Sessions: r.sessions, Cache: r.cache, Materializer: m, Directory: d, Snapshots: r.snapshots, Blobs: r.blobs},
 		Node:     doctor.Node{Sync: &always, Ready: fine, Store: fine, Disk: func() (free, size int64, ok bool) { return 0, 0, false }},
 	}
-	report, err := doc.Examine(t.Context())
+	found, err := doc.Examine(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range report.Findings {
-		if f.Check == "durability" || f.Level == doctor.Note {
+	for _, f := range found.Findings {
+		if f.Check == "durability" || f.Level == report.Note {
 			continue // a single server, or what is cleaned up automatically
 		}
 		t.Errorf("a doctor finds %s: %s %s", f.Check, f.What, f.Detail)

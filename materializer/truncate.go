@@ -27,13 +27,6 @@ const (
 	inWayMost = 6 * time.Hour
 )
 
-type (
-	// ShardWork is report.ShardWork.
-	ShardWork = report.ShardWork
-	// InWay is report.InWay.
-	InWay = report.InWay
-)
-
 // A truncator truncates one shard. mu guards what other goroutines read.
 type truncator struct {
 	shard   int
@@ -43,17 +36,17 @@ type truncator struct {
 	delays  map[core.SessionID]time.Duration // how long a session was left alone last
 
 	mu    sync.Mutex
-	work  ShardWork
-	inWay map[core.SessionID]InWay
+	work  report.ShardWork
+	inWay map[core.SessionID]report.InWay
 }
 
 func newTruncator(shard int) *truncator {
-	return &truncator{shard: shard, work: ShardWork{Shard: shard}, running: make(chan struct{}, 1), delays: map[core.SessionID]time.Duration{}, inWay: map[core.SessionID]InWay{}}
+	return &truncator{shard: shard, work: report.ShardWork{Shard: shard}, running: make(chan struct{}, 1), delays: map[core.SessionID]time.Duration{}, inWay: map[core.SessionID]report.InWay{}}
 }
 
 // Shards returns, by shard, what this node knows of truncating it.
-func (m *Materializer) Shards() []ShardWork {
-	out := make([]ShardWork, len(m.truncators))
+func (m *Materializer) Shards() []report.ShardWork {
+	out := make([]report.ShardWork, len(m.truncators))
 	for i, t := range m.truncators {
 		out[i] = t.state()
 		out[i].Mine = m.owns(i)
@@ -61,14 +54,14 @@ func (m *Materializer) Shards() []ShardWork {
 	return out
 }
 
-func (t *truncator) state() ShardWork {
+func (t *truncator) state() report.ShardWork {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	w := t.work
 	for _, in := range t.inWay {
 		w.InWay = append(w.InWay, in)
 	}
-	slices.SortFunc(w.InWay, func(a, b InWay) int { return strings.Compare(string(a.Session), string(b.Session)) })
+	slices.SortFunc(w.InWay, func(a, b report.InWay) int { return strings.Compare(string(a.Session), string(b.Session)) })
 	return w
 }
 
@@ -89,7 +82,7 @@ func (m *Materializer) truncate(ctx context.Context, t *truncator) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		t.note(func(w *ShardWork) {
+		t.note(func(w *report.ShardWork) {
 			w.Error = ""
 			if err != nil {
 				w.Error = err.Error()
@@ -98,7 +91,7 @@ func (m *Materializer) truncate(ctx context.Context, t *truncator) error {
 	}
 }
 
-func (t *truncator) note(f func(*ShardWork)) {
+func (t *truncator) note(f func(*report.ShardWork)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	f(&t.work)
@@ -106,7 +99,7 @@ func (t *truncator) note(f func(*ShardWork)) {
 
 // Truncate drops garbage of a shard if that is worthwhile now, and returns what is
 // known of the shard afterwards. A session that prevents it is not an error.
-func (m *Materializer) Truncate(ctx context.Context, shard int) (ShardWork, error) {
+func (m *Materializer) Truncate(ctx context.Context, shard int) (report.ShardWork, error) {
 	err := m.truncateOnce(ctx, m.truncators[shard])
 	return m.truncators[shard].state(), err
 }
@@ -133,7 +126,7 @@ func (m *Materializer) truncateOnce(ctx context.Context, t *truncator) error {
 	t.pause = time.Now().Add(surveyShare * time.Since(now))
 	t.seen = st.Last
 	p := v.plan(m.cfg.Garbage, func(id core.SessionID) bool { return t.isInWay(id, now) })
-	t.note(func(w *ShardWork) { w.Surveyed, w.Live, w.Garbage = now, p.live, p.garbage })
+	t.note(func(w *report.ShardWork) { w.Surveyed, w.Live, w.Garbage = now, p.live, p.garbage })
 	if p.upTo == 0 {
 		return nil
 	}
@@ -169,7 +162,7 @@ func (m *Materializer) cut(ctx context.Context, t *truncator, p plan) error {
 	}
 	t.seen = 0 // there may be more to do
 	maps.DeleteFunc(t.delays, func(id core.SessionID, _ time.Duration) bool { return !t.isInWay(id, time.Time{}) })
-	t.note(func(w *ShardWork) {
+	t.note(func(w *report.ShardWork) {
 		w.Truncated, w.Live, w.Garbage, w.Freed = time.Now(), p.live, p.garbage-p.frees, w.Freed+p.frees
 	})
 	m.cfg.Logger.Info("shard truncated", "shard", t.shard, "upTo", p.upTo, "freed", p.frees, "needed", p.live, "took", time.Since(start).Round(time.Millisecond))
@@ -195,7 +188,7 @@ func (m *Materializer) exclude(t *truncator, in *engine.BlockedError) {
 		"shard", t.shard, "session", in.Session, "err", in.Err, "again", d)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.inWay[in.Session] = InWay{Session: in.Session, Error: in.Err.Error(), Until: time.Now().Add(d)}
+	t.inWay[in.Session] = report.InWay{Session: in.Session, Error: in.Err.Error(), Until: time.Now().Add(d)}
 }
 
 // isInWay reports whether a session is excluded now.

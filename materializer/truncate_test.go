@@ -10,6 +10,7 @@ import (
 
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/index"
@@ -21,13 +22,13 @@ import (
 var manual = materializer.Config{Policy: materializer.Policy{MinTail: 1 << 40, Idle: time.Hour}, Garbage: 10 << 10, Grace: -1}
 
 // settled truncates a shard until there is nothing left to do.
-func settled(t *testing.T, m *materializer.Materializer, shard int) (w materializer.ShardWork) {
+func settled(t *testing.T, m *materializer.Materializer, shard int) (w report.ShardWork) {
 	t.Helper()
 	return settledAt(t, m, shard, manual.Garbage)
 }
 
 // settledAt is settled for an allowance.
-func settledAt(t *testing.T, m *materializer.Materializer, shard int, garbage int64) (w materializer.ShardWork) {
+func settledAt(t *testing.T, m *materializer.Materializer, shard int, garbage int64) (w report.ShardWork) {
 	t.Helper()
 	await(t, "a shard without much garbage", func() bool {
 		before := m.Shards()[shard]
@@ -135,7 +136,7 @@ func TestTruncationEndsBeforeUnreadableSession(t *testing.T) {
 	if _, err := m.Checkpoint(t.Context(), good); err != nil {
 		t.Fatal(err)
 	}
-	var w materializer.ShardWork
+	var w report.ShardWork
 	await(t, "what lies before it to go", func() bool {
 		if w, err = m.Truncate(t.Context(), shard); err != nil {
 			t.Fatal(err)
@@ -176,7 +177,7 @@ func TestCheckpointOfSameLinesReusesSnapshot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := s.Claim(t.Context(), engine.ClaimRequest{Agent: "me"}); err != nil {
+	if _, _, err := s.Claim(t.Context(), core.ClaimRequest{Agent: "me"}); err != nil {
 		t.Fatal(err)
 	}
 	again, err := m.Checkpoint(t.Context(), s)

@@ -20,7 +20,7 @@ type Log interface {
 	Load(ctx context.Context, id core.SessionID) (Loaded, error)
 	// Append stores lines in one record. It skips lines that the session has
 	// byte-identical.
-	Append(ctx context.Context, id core.SessionID, w Writing, lines [][]byte) (Receipt, error)
+	Append(ctx context.Context, id core.SessionID, w Writing, lines [][]byte) (core.Receipt, error)
 	// Amend replaces the lines of existing entries, identified by their ids.
 	Amend(ctx context.Context, id core.SessionID, w Writing, lines [][]byte) (core.Cursor, error)
 	// Move sets a head's leaf, without an entry.
@@ -28,7 +28,7 @@ type Log interface {
 	// Claim makes a new writer the holder of a head and returns its claim. If
 	// another writer holds the head, it returns a *core.FencedError, unless the
 	// request takes the head over. Repeating it with the same Writer is no error.
-	Claim(ctx context.Context, id core.SessionID, c Claim) (core.Claim, error)
+	Claim(ctx context.Context, id core.SessionID, c core.ClaimRequest) (core.Claim, error)
 	// Release gives up w's claim, if there is one. The caller is done with the
 	// session.
 	Release(ctx context.Context, id core.SessionID, w Writing) error
@@ -63,12 +63,6 @@ type Writing struct {
 	Writer string      // of the claim; empty for none
 	After  core.Cursor // refuse the write if the head has moved since; zero to allow it
 }
-
-// A Receipt says where appended lines are.
-type Receipt = core.Receipt
-
-// A Claim asks for a head.
-type Claim = core.ClaimRequest
 
 // A Fork says what to copy of a session.
 type Fork struct {

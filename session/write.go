@@ -213,7 +213,7 @@ func (s *Session) claim(ctx context.Context) error {
 	if s.writer != "" || s.o.Access == Shared || s.o.Access == ReadOnly {
 		return nil
 	}
-	c, err := s.log.Claim(ctx, s.id, Claim{
+	c, err := s.log.Claim(ctx, s.id, core.ClaimRequest{
 		Head: s.head, Agent: s.o.Agent, Host: s.o.Host, By: s.o.By, TakeOver: s.o.Access == TakeOver, Writer: s.wantWriter,
 	})
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/internal/retry"
 )
 
@@ -91,7 +92,7 @@ func (a *Audit) check(c jetstream.StreamConfig) error {
 // reason and the detail to 4 KiB. Returns core.ErrFull if the stream has no space for
 // more records, and core.ErrUncertain if the answer was lost: write the record again,
 // since a duplicate is better than none.
-func (a *Audit) Write(ctx context.Context, r AuditRecord) error {
+func (a *Audit) Write(ctx context.Context, r report.AuditRecord) error {
 	r.N, r.Time = 0, time.Time{}
 	for _, name := range []*string{&r.Act, &r.By, &r.Host, &r.Node, &r.Token, &r.Request} {
 		*name = cutText(*name, auditName)
@@ -141,7 +142,7 @@ func cutText(s string, n int) string {
 // Read returns the records after number after that were stored at since or later,
 // oldest first, at most AuditPage of them. It skips messages that are not audit
 // records.
-func (a *Audit) Read(ctx context.Context, after uint64, since time.Time) ([]AuditRecord, error) {
+func (a *Audit) Read(ctx context.Context, after uint64, since time.Time) ([]report.AuditRecord, error) {
 	ctx, cancel := context.WithTimeout(ctx, auditWait)
 	defer cancel()
 	s, err := a.js.Stream(ctx, a.name)
@@ -164,7 +165,7 @@ func (a *Audit) Read(ctx context.Context, after uint64, since time.Time) ([]Audi
 	defer msgs.Stop()
 	stop := context.AfterFunc(ctx, msgs.Stop)
 	defer stop()
-	var out []AuditRecord
+	var out []report.AuditRecord
 	for {
 		m, err := msgs.Next()
 		if ctx.Err() != nil {
@@ -177,7 +178,7 @@ func (a *Audit) Read(ctx context.Context, after uint64, since time.Time) ([]Audi
 		if err != nil {
 			return nil, fmt.Errorf("stream %s: a message without a sequence: %v: %w", a.name, err, core.ErrCorrupt)
 		}
-		var r AuditRecord
+		var r report.AuditRecord
 		if json.Unmarshal(m.Data(), &r) == nil && !meta.Timestamp.Before(since) {
 			r.N, r.Time = meta.Sequence.Stream, meta.Timestamp.UTC()
 			out = append(out, r)

@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
 	"github.com/sesslog/sesslog/stream/streamtest"
@@ -32,7 +33,7 @@ func TestAuditReadReturnsRecordsInOrder(t *testing.T) {
 	t.Parallel()
 	a, _ := openAudit(t)
 	for i := range 5 {
-		r := stream.AuditRecord{Act: "erase", Session: "session-1", By: "ada", Why: fmt.Sprint(i), Outcome: stream.AuditDone, N: 99}
+		r := report.AuditRecord{Act: "erase", Session: "session-1", By: "ada", Why: fmt.Sprint(i), Outcome: report.AuditDone, N: 99}
 		if err := a.Write(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +53,7 @@ func TestAuditReadReturnsRecordsInOrder(t *testing.T) {
 func TestAuditRecordsCannotBeDeleted(t *testing.T) {
 	t.Parallel()
 	a, js := openAudit(t)
-	if err := a.Write(t.Context(), stream.AuditRecord{Act: "erase", Outcome: stream.AuditDone}); err != nil {
+	if err := a.Write(t.Context(), report.AuditRecord{Act: "erase", Outcome: report.AuditDone}); err != nil {
 		t.Fatal(err)
 	}
 	s, err := js.Stream(t.Context(), "SESSAUDIT_main")
@@ -71,7 +72,7 @@ func TestAuditWriteTruncatesLongTexts(t *testing.T) {
 	t.Parallel()
 	a, _ := openAudit(t)
 	long := strings.Repeat("é<\x01", 1<<20)
-	if err := a.Write(t.Context(), stream.AuditRecord{Act: long, By: long, Host: long, Node: long, Why: long + "\xff", Outcome: stream.AuditDone, Detail: long}); err != nil {
+	if err := a.Write(t.Context(), report.AuditRecord{Act: long, By: long, Host: long, Node: long, Why: long + "\xff", Outcome: report.AuditDone, Detail: long}); err != nil {
 		t.Fatal(err)
 	}
 	rs, err := a.Read(t.Context(), 0, time.Time{})
@@ -93,7 +94,7 @@ func TestAuditWriteToFullStreamNamesRemedy(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 100 {
-		if err = a.Write(t.Context(), stream.AuditRecord{Act: "erase", Outcome: stream.AuditDone}); err != nil {
+		if err = a.Write(t.Context(), report.AuditRecord{Act: "erase", Outcome: report.AuditDone}); err != nil {
 			break
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/session"
 )
 
 // kindMember is the kind of the heartbeats of nodes that share work. They are
@@ -64,7 +65,7 @@ func (p *Presence) Members(ctx context.Context) ([]string, error) {
 
 // readMembers reads the last heartbeat of each member in one request. It does not
 // watch the bucket, because the cluster would have to agree on a consumer each time.
-func (p *Presence) readMembers(ctx context.Context) ([]Present, error) {
+func (p *Presence) readMembers(ctx context.Context) ([]session.Present, error) {
 	request, err := json.Marshal(map[string]any{"multi_last": []string{"$KV." + p.bucketName() + "." + kindMember + ".*"}, "batch": maxMembers})
 	if err != nil {
 		return nil, err
@@ -73,12 +74,12 @@ func (p *Presence) readMembers(ctx context.Context) ([]Present, error) {
 	if err != nil {
 		return nil, err
 	}
-	var list []Present
+	var list []session.Present
 	for _, m := range msgs {
 		seen, terr := time.Parse(time.RFC3339Nano, m.Header.Get("Nats-Time-Stamp"))
 		var b heartbeatValue
 		if terr == nil && m.Header.Get("KV-Operation") == "" && json.Unmarshal(m.Data, &b) == nil {
-			list = append(list, Present{Presence: b.Presence, Kind: kindMember, Seen: seen.UTC()})
+			list = append(list, session.Present{Presence: b.Presence, Kind: kindMember, Seen: seen.UTC()})
 		}
 	}
 	return list, nil

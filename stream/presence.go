@@ -36,9 +36,6 @@ const (
 	KindWriter = "writer"
 )
 
-// A Present is a process as others see it.
-type Present = session.Present
-
 // Presence lists the nodes and writers that use a log: one key per process in a
 // bucket in the brokers' memory. It is a hint: its loss only changes status output.
 // Its methods are safe for concurrent use.
@@ -174,12 +171,12 @@ func (p *Presence) delete(ctx context.Context, key string) error {
 
 // List returns the processes of the last hour: nodes first, then writers, the longest
 // present first. Returns core.ErrUnavailable if the brokers do not answer.
-func (p *Presence) List(ctx context.Context) ([]Present, error) {
+func (p *Presence) List(ctx context.Context) ([]session.Present, error) {
 	ctx, cancel := context.WithTimeout(ctx, presenceWait)
 	defer cancel()
 	// The brokers' clock decides; this node's own heartbeat reads it.
 	_ = p.beatNode(ctx)
-	var list []Present
+	var list []session.Present
 	err := p.withBucket(ctx, func(ctx context.Context, kv jetstream.KeyValue) (err error) {
 		list, err = readPresence(ctx, kv, KindNode, KindWriter)
 		return err
@@ -196,7 +193,7 @@ func (p *Presence) List(ctx context.Context) ([]Present, error) {
 	for i := range list {
 		list[i].Alive = now.Sub(list[i].Seen) < session.SilentAfter
 	}
-	slices.SortStableFunc(list, func(a, b Present) int {
+	slices.SortStableFunc(list, func(a, b session.Present) int {
 		if c := strings.Compare(a.Kind, b.Kind); c != 0 {
 			return c
 		}
@@ -228,7 +225,7 @@ func (p *Presence) Skew(ctx context.Context) (time.Duration, error) {
 }
 
 // readPresence returns the last heartbeats of the processes of some kinds.
-func readPresence(ctx context.Context, kv jetstream.KeyValue, kinds ...string) ([]Present, error) {
+func readPresence(ctx context.Context, kv jetstream.KeyValue, kinds ...string) ([]session.Present, error) {
 	var keys []string
 	for _, kind := range kinds {
 		keys = append(keys, kind+".*")
@@ -238,7 +235,7 @@ func readPresence(ctx context.Context, kv jetstream.KeyValue, kinds ...string) (
 		return nil, err
 	}
 	defer func() { _ = w.Stop() }() // otherwise it ends with the connection
-	var list []Present
+	var list []session.Present
 	for {
 		select {
 		case e := <-w.Updates():
@@ -248,7 +245,7 @@ func readPresence(ctx context.Context, kv jetstream.KeyValue, kinds ...string) (
 			kind, _, _ := strings.Cut(e.Key(), ".")
 			var b heartbeatValue
 			if json.Unmarshal(e.Value(), &b) == nil {
-				list = append(list, Present{Presence: b.Presence, Kind: kind, Node: b.Node, Seen: e.Created().UTC()})
+				list = append(list, session.Present{Presence: b.Presence, Kind: kind, Node: b.Node, Seen: e.Created().UTC()})
 			}
 		case <-ctx.Done():
 			return nil, ctx.Err()

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 // auditInterval is how often the state is compared with a listing of the log.
@@ -62,7 +62,7 @@ func (fl *Follower) auditOnce(ctx context.Context) error {
 func (fl *Follower) listSessions(ctx context.Context) (map[string]uint64, error) {
 	seqs := map[string]uint64{}
 	for after := ""; ; {
-		page, err := fl.cfg.Node.List(ctx, client.ListOptions{After: after, Limit: 1000})
+		page, err := fl.cfg.Node.List(ctx, catalog.Filter{After: after, Limit: 1000})
 		if err != nil {
 			return nil, err
 		}

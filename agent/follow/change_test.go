@@ -282,7 +282,7 @@ func TestFencedWriterGetsSeparateHead(t *testing.T) {
 	s := newSetup(t, startCluster(t).node(t), t.TempDir())
 	write(t, s.path, text(header, said("a", "", "one")))
 	s.flush(t)
-	if _, err := s.node.Claim(t.Context(), sessionID, api.ClaimRequest{Agent: "pi", Host: "elsewhere"}); err != nil {
+	if _, err := s.node.Claim(t.Context(), sessionID, core.ClaimRequest{Agent: "pi", Host: "elsewhere"}); err != nil {
 		t.Fatal(err)
 	}
 	add(t, s.path, said("b", "a", "two")+"\n")

@@ -6,6 +6,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/session"
 )
 
 // A claimAction is what to do about the claim on a head that a file's lines go to.
@@ -27,7 +28,7 @@ func decideClaim(h api.HeadInfo, own, remembered, host string) claimAction {
 		return claimFree
 	case c.Writer == own, c.Writer == remembered, isLocal(c, host):
 		return claimShare
-	case h.Life != nil && h.Life.State == api.LifeSilent:
+	case h.Life != nil && h.Life.State == session.LifeSilent:
 		return claimOver
 	}
 	return claimLeave

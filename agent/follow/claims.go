@@ -129,7 +129,7 @@ func (c *claims) isWanted(key headKey) bool {
 // take claims a head, or shares the claim that this host has on it.
 func (c *claims) take(ctx context.Context, key headKey, agent string, h api.HeadInfo) {
 	cfg := &c.fl.cfg
-	r := api.ClaimRequest{Head: key.head, Agent: agent, Host: cfg.Host, By: cfg.By}
+	r := core.ClaimRequest{Head: key.head, Agent: agent, Host: cfg.Host, By: cfg.By}
 	switch decideClaim(h, c.get(key).Writer, c.remembered(key), cfg.Host) {
 	case claimShare:
 		c.keep(key, *h.Claim)

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/agent/follow"
-	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 )
@@ -195,7 +194,7 @@ func TestSharesClaimOfTheSameHost(t *testing.T) {
 	s := claiming(t, startCluster(t).node(t), "ann", time.Hour)
 	write(t, s.path, text(header, said("a", "", "one")))
 	s.flush(t)
-	theirs, err := s.node.Claim(t.Context(), sessionID, api.ClaimRequest{Agent: "pi", Host: "ann"})
+	theirs, err := s.node.Claim(t.Context(), sessionID, core.ClaimRequest{Agent: "pi", Host: "ann"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +215,7 @@ func TestTakeOverEndsClaim(t *testing.T) {
 	s.run(t)
 	write(t, s.path, text(header, said("a", "", "one")))
 	until(t, "ann to hold main", isHeldBy(t, s.node, core.MainHead, "ann"))
-	theirs, err := s.node.Claim(t.Context(), sessionID, api.ClaimRequest{Agent: "pi", Host: "bob", TakeOver: true})
+	theirs, err := s.node.Claim(t.Context(), sessionID, core.ClaimRequest{Agent: "pi", Host: "bob", TakeOver: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/internal/scenario"
+	"github.com/sesslog/sesslog/session"
 )
 
 // TestDecisions runs testdata/decisions: the pure functions that decide what to do.
@@ -131,9 +132,9 @@ func decideHolder(a arguments) string {
 	h := api.HeadInfo{}
 	if a.has("holder") {
 		h.Claim = &core.Claim{Writer: a["holder"], Host: a["on"]}
-		h.Life = &api.Life{State: api.LifeAlive}
+		h.Life = &session.Life{State: session.LifeAlive}
 		if a.has("silent") {
-			h.Life.State = api.LifeSilent
+			h.Life.State = session.LifeSilent
 		}
 	}
 	action := decideClaim(h, a["own"], a["remembered"], "here")

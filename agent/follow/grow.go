@@ -7,7 +7,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
@@ -108,7 +107,7 @@ func (fl *Follower) append(ctx context.Context, f *file, d core.Dialect, b batch
 	if err := fl.sendImages(ctx, f, d, b.body); err != nil {
 		return false, err
 	}
-	var done api.Appended
+	var done core.Receipt
 	err = fl.request(f, func() (err error) {
 		done, err = fl.cfg.Node.Append(ctx, string(p.Session), b.body, client.AppendOptions{
 			Head: p.Head, Writer: fl.writer(p.Session, p.Head), After: p.Cursor.String(),

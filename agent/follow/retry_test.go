@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/agent/follow"
-	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 )
@@ -77,7 +76,7 @@ func TestRejectedFenceBacksOff(t *testing.T) {
 		case r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/heads/"):
 			moves.Add(1)
 		case sent.Load() && claimed.CompareAndSwap(false, true):
-			if _, err := s.node.Claim(t.Context(), sessionID, api.ClaimRequest{Head: core.MainHead, Agent: "pi", Host: "elsewhere"}); err != nil {
+			if _, err := s.node.Claim(t.Context(), sessionID, core.ClaimRequest{Head: core.MainHead, Agent: "pi", Host: "elsewhere"}); err != nil {
 				t.Error(err)
 			}
 		}

@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/agent/follow"
-	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/internal/scenario"
 )
 
@@ -114,7 +114,7 @@ func (w *world) run(t *testing.T, c scenario.Command) string {
 			}
 		}
 	case "claim":
-		r := api.ClaimRequest{Agent: "pi", Host: c.Args[0], TakeOver: len(c.Args) > 1}
+		r := core.ClaimRequest{Agent: "pi", Host: c.Args[0], TakeOver: len(c.Args) > 1}
 		if _, err := w.node.Claim(t.Context(), sessionID, r); err != nil {
 			t.Fatal(err)
 		}

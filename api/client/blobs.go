@@ -11,6 +11,7 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/report"
 )
 
 // BlobBytes returns a blob and verifies its digest.
@@ -67,6 +68,6 @@ func (c *Client) PutBlob(ctx context.Context, b []byte) error {
 // CollectBlobs moves blobs that no session refers to into the trash, and deletes
 // those that were there for the grace period. Without q.Apply it only reports. It
 // reads all sessions.
-func (c *Client) CollectBlobs(ctx context.Context, q api.GCRequest) (api.GCReport, error) {
-	return send[api.GCReport](ctx, c, http.MethodPost, "/v1/blobs/gc", nil, q)
+func (c *Client) CollectBlobs(ctx context.Context, q api.GCRequest) (report.GC, error) {
+	return send[report.GC](ctx, c, http.MethodPost, "/v1/blobs/gc", nil, q)
 }

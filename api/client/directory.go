@@ -18,15 +18,8 @@ import (
 	"github.com/sesslog/sesslog/session/catalog"
 )
 
-// ListOptions narrow and order a listing. The zero value of a field narrows
-// nothing.
-type ListOptions = catalog.Filter
-
-// SearchPage is an answer of GET /v1/search, the newest first.
-type SearchPage = catalog.SearchPage
-
 // query is o as a request has it.
-func listQuery(o ListOptions) url.Values {
+func listQuery(o catalog.Filter) url.Values {
 	q := url.Values{}
 	setIf(q, "prefix", o.Prefix)
 	setIf(q, "cwd", o.CWD)
@@ -78,12 +71,12 @@ func setNumber[T int64 | float64](q url.Values, name string, v *T) {
 
 // List returns a page of sessions, the latest modified first unless o says
 // otherwise.
-func (c *Client) List(ctx context.Context, o ListOptions) (api.List, error) {
+func (c *Client) List(ctx context.Context, o catalog.Filter) (api.List, error) {
 	return get[api.List](ctx, c, "/v1/sessions", listQuery(o))
 }
 
 // Search returns a page of hits in the texts of sessions, newest first.
-func (c *Client) Search(ctx context.Context, q api.SearchQuery) (SearchPage, error) {
+func (c *Client) Search(ctx context.Context, q catalog.SearchQuery) (catalog.SearchPage, error) {
 	o := q.Sessions
 	o.Limit, o.After = q.Limit, ""
 	v := listQuery(o)
@@ -91,7 +84,7 @@ func (c *Client) Search(ctx context.Context, q api.SearchQuery) (SearchPage, err
 	setIf(v, "session", string(q.Session))
 	setIf(v, "before", q.Before)
 	setTimes(v, "from", "to", q.Time)
-	return get[SearchPage](ctx, c, "/v1/search", v)
+	return get[catalog.SearchPage](ctx, c, "/v1/search", v)
 }
 
 // Changes calls f with each row that changes after a mark, and reconnects when
@@ -99,7 +92,7 @@ func (c *Client) Search(ctx context.Context, q api.SearchQuery) (SearchPage, err
 // returns core.ErrLost if the node does not know the mark, as after it rebuilt
 // its directory or if it is another node: list again and continue from the new
 // mark.
-func (c *Client) Changes(ctx context.Context, o ListOptions, after api.Mark, f func(api.RowChange) error) error {
+func (c *Client) Changes(ctx context.Context, o catalog.Filter, after catalog.Mark, f func(api.RowChange) error) error {
 	for {
 		err := c.changesOnce(ctx, o, &after, f)
 		if ctx.Err() != nil {
@@ -114,7 +107,7 @@ func (c *Client) Changes(ctx context.Context, o ListOptions, after api.Mark, f f
 	}
 }
 
-func (c *Client) changesOnce(ctx context.Context, o ListOptions, after *api.Mark, f func(api.RowChange) error) error {
+func (c *Client) changesOnce(ctx context.Context, o catalog.Filter, after *catalog.Mark, f func(api.RowChange) error) error {
 	o.After, o.Limit = "", 0
 	q := listQuery(o)
 	setIf(q, "after", string(*after))
@@ -125,7 +118,7 @@ func (c *Client) changesOnce(ctx context.Context, o ListOptions, after *api.Mark
 	defer r.Body.Close()
 	return readSSE(r.Body, func(kind, id string, data []byte) error {
 		if id != "" && len(data) == 0 {
-			*after = api.Mark(id) // where an empty mark was
+			*after = catalog.Mark(id) // where an empty mark was
 			return nil
 		}
 		if kind == "problem" {
@@ -143,11 +136,8 @@ func (c *Client) changesOnce(ctx context.Context, o ListOptions, after *api.Mark
 	})
 }
 
-// PromptPage is an answer of GET /v1/prompts, newest first.
-type PromptPage = catalog.PromptPage
-
 // Prompts returns a page of the prompts that people gave, newest first.
-func (c *Client) Prompts(ctx context.Context, q api.PromptQuery) (PromptPage, error) {
+func (c *Client) Prompts(ctx context.Context, q catalog.PromptQuery) (catalog.PromptPage, error) {
 	v := url.Values{}
 	setIf(v, "q", q.Text)
 	setIf(v, "cwd", q.CWD)
@@ -157,5 +147,5 @@ func (c *Client) Prompts(ctx context.Context, q api.PromptQuery) (PromptPage, er
 	if q.Limit > 0 {
 		v.Set("limit", strconv.Itoa(q.Limit))
 	}
-	return get[PromptPage](ctx, c, "/v1/prompts", v)
+	return get[catalog.PromptPage](ctx, c, "/v1/prompts", v)
 }

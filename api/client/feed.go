@@ -11,13 +11,14 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/internal/retry"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 // FeedOptions select the sessions to follow: the named ones, at most 100, or
 // those that match Filter; by default all.
 type FeedOptions struct {
 	Sessions []string
-	Filter   ListOptions
+	Filter   catalog.Filter
 	After    string // the Place of an earlier event; empty for from now on
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/url"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
 )
 
 // Move moves a head to an entry, and creates the head if needed.
@@ -17,7 +18,7 @@ func (c *Client) Move(ctx context.Context, id, head string, r api.MoveRequest, w
 }
 
 // Claim claims a head.
-func (c *Client) Claim(ctx context.Context, id string, r api.ClaimRequest) (api.Claimed, error) {
+func (c *Client) Claim(ctx context.Context, id string, r core.ClaimRequest) (api.Claimed, error) {
 	return send[api.Claimed](ctx, c, http.MethodPost, c.session(id, "/claims"), nil, r)
 }
 
@@ -33,8 +34,8 @@ func (c *Client) Heads(ctx context.Context, id string) (api.Heads, error) {
 
 // Branch moves a head to another entry, optionally with a summary of the branch
 // that it leaves. It appends the agent's own entry for that if the agent has one.
-func (c *Client) Branch(ctx context.Context, id string, r api.BranchRequest, o AppendOptions) (api.Appended, error) {
+func (c *Client) Branch(ctx context.Context, id string, r api.BranchRequest, o AppendOptions) (core.Receipt, error) {
 	h := o.header()
 	headIf(h, "If-Match", o.After)
-	return send[api.Appended](ctx, c, http.MethodPost, c.session(id, "/branch"), h, r)
+	return send[core.Receipt](ctx, c, http.MethodPost, c.session(id, "/branch"), h, r)
 }

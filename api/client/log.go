@@ -13,6 +13,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/session"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 // Log returns the node's log for package session. While a claim made through it
@@ -51,13 +52,13 @@ func (r remote) Load(ctx context.Context, id core.SessionID) (session.Loaded, er
 	return session.Loaded{Dialect: st.Dialect, Header: lines[1], Lines: lines[2:], Heads: st.Heads, Claims: st.Claims, Cursor: st.Cursor, Covered: st.Covered, Deleted: st.Deleted}, nil
 }
 
-func (r remote) Append(ctx context.Context, id core.SessionID, w session.Writing, lines [][]byte) (session.Receipt, error) {
+func (r remote) Append(ctx context.Context, id core.SessionID, w session.Writing, lines [][]byte) (core.Receipt, error) {
 	o := optionsOf(w)
 	if w.After != (core.Cursor{}) {
 		o.After = w.After.String()
 	}
 	done, err := r.c.Append(ctx, string(id), joined(lines).Bytes(), o)
-	return session.Receipt{Stored: done.Stored, Cursor: done.Cursor}, withLines(typed(id, err), lines)
+	return core.Receipt{Stored: done.Stored, Cursor: done.Cursor}, withLines(typed(id, err), lines)
 }
 
 func (r remote) Amend(ctx context.Context, id core.SessionID, w session.Writing, lines [][]byte) (at core.Cursor, err error) {
@@ -96,8 +97,8 @@ func (r remote) Move(ctx context.Context, id core.SessionID, w session.Writing, 
 	return info.Log.Cursor, typed(id, err)
 }
 
-func (r remote) Claim(ctx context.Context, id core.SessionID, c session.Claim) (core.Claim, error) {
-	mine, err := r.c.Claim(ctx, string(id), api.ClaimRequest(c))
+func (r remote) Claim(ctx context.Context, id core.SessionID, c core.ClaimRequest) (core.Claim, error) {
+	mine, err := r.c.Claim(ctx, string(id), core.ClaimRequest(c))
 	if err == nil {
 		r.announcer.Add(id, mine.Head, mine.Claim)
 	}
@@ -128,7 +129,7 @@ func (r remote) Delete(ctx context.Context, id core.SessionID, n core.Notice) er
 }
 
 func (r remote) Recent(ctx context.Context, q session.Query) ([]session.Found, error) {
-	list, err := r.c.List(ctx, ListOptions{CWD: q.CWD, Dialect: q.Dialect, Text: q.Text, Limit: q.Limit})
+	list, err := r.c.List(ctx, catalog.Filter{CWD: q.CWD, Dialect: q.Dialect, Text: q.Text, Limit: q.Limit})
 	if err != nil {
 		return nil, typed("", err)
 	}

@@ -23,18 +23,15 @@ func (c *Client) Finish(ctx context.Context, id string, n api.Notice) error {
 	return c.sendJSON(ctx, http.MethodPost, c.session(id, "/close"), nil, n, nil)
 }
 
-// Erasable is what there is of a session, see package report.
-type Erasable = report.Found
-
 // Erasable returns what Erase would remove.
-func (c *Client) Erasable(ctx context.Context, id string) (Erasable, error) {
-	return get[Erasable](ctx, c, c.session(id, "/erase"), nil)
+func (c *Client) Erasable(ctx context.Context, id string) (report.Found, error) {
+	return get[report.Found](ctx, c, c.session(id, "/erase"), nil)
 }
 
 // Erase removes a session permanently. After an error, retry the same request to
 // complete it.
-func (c *Client) Erase(ctx context.Context, id string, r api.EraseRequest) (api.Receipt, error) {
-	return send[api.Receipt](ctx, c, http.MethodPost, c.session(id, "/erase"), nil, r)
+func (c *Client) Erase(ctx context.Context, id string, r api.EraseRequest) (report.Receipt, error) {
+	return send[report.Receipt](ctx, c, http.MethodPost, c.session(id, "/erase"), nil, r)
 }
 
 // Redact replaces entries permanently. After an error, retry the same request to
@@ -59,8 +56,8 @@ func (c *Client) Holds(ctx context.Context) (api.Holds, error) {
 }
 
 // Plan returns what a policy would do. Nothing is changed.
-func (c *Client) Plan(ctx context.Context, p api.Policy) (api.Plan, error) {
-	return send[api.Plan](ctx, c, http.MethodPost, "/v1/retention/plan", nil, p)
+func (c *Client) Plan(ctx context.Context, p report.Policy) (report.Plan, error) {
+	return send[report.Plan](ctx, c, http.MethodPost, "/v1/retention/plan", nil, p)
 }
 
 // Apply executes a plan. It skips sessions that changed since the plan was made.

@@ -6,6 +6,7 @@ import (
 	"net/url"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/access"
 )
 
 // Whoami returns the rights of the client's token.
@@ -14,29 +15,29 @@ func (c *Client) Whoami(ctx context.Context) (api.Whoami, error) {
 }
 
 // Tokens returns the log's tokens, the oldest first.
-func (c *Client) Tokens(ctx context.Context) ([]api.Token, error) {
+func (c *Client) Tokens(ctx context.Context) ([]access.Token, error) {
 	l, err := get[api.TokenList](ctx, c, "/v1/tokens", nil)
 	return l.Tokens, err
 }
 
 // CreateToken creates a token. Its secret is in the answer and nowhere else.
-func (c *Client) CreateToken(ctx context.Context, q api.TokenRequest) (api.MadeToken, error) {
-	return send[api.MadeToken](ctx, c, http.MethodPost, "/v1/tokens", nil, q)
+func (c *Client) CreateToken(ctx context.Context, q api.TokenRequest) (access.Issued, error) {
+	return send[access.Issued](ctx, c, http.MethodPost, "/v1/tokens", nil, q)
 }
 
 // RotateToken gives the token called id a new secret, which is in the answer and
 // nowhere else.
-func (c *Client) RotateToken(ctx context.Context, id string, q api.RotateRequest) (api.MadeToken, error) {
-	return send[api.MadeToken](ctx, c, http.MethodPost, "/v1/tokens/"+url.PathEscape(id)+"/rotate", nil, q)
+func (c *Client) RotateToken(ctx context.Context, id string, q api.RotateRequest) (access.Issued, error) {
+	return send[access.Issued](ctx, c, http.MethodPost, "/v1/tokens/"+url.PathEscape(id)+"/rotate", nil, q)
 }
 
 // RevokeToken revokes the token called id permanently.
-func (c *Client) RevokeToken(ctx context.Context, id string, n api.Notice) (api.Token, error) {
+func (c *Client) RevokeToken(ctx context.Context, id string, n api.Notice) (access.Token, error) {
 	q := url.Values{}
 	setIf(q, "by", n.By)
 	setIf(q, "host", n.Host)
 	setIf(q, "why", n.Why)
-	var t api.Token
+	var t access.Token
 	err := c.do(ctx, http.MethodDelete, "/v1/tokens/"+url.PathEscape(id), q, nil, nil, 0, &t)
 	return t, err
 }

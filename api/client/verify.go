@@ -25,16 +25,13 @@ func (c *Client) VerifyLog(ctx context.Context) (api.LogReport, error) {
 	return get[api.LogReport](ctx, c, "/v1/verify", nil)
 }
 
-// Examination is what a node found when it looked at everything.
-type Examination = report.Examination
-
 // Doctor makes the node check everything. With fix it repairs what is safe to
 // repair.
-func (c *Client) Doctor(ctx context.Context, fix bool) (Examination, error) {
+func (c *Client) Doctor(ctx context.Context, fix bool) (report.Examination, error) {
 	if fix {
-		return send[Examination](ctx, c, http.MethodPost, "/v1/doctor", nil, struct{}{})
+		return send[report.Examination](ctx, c, http.MethodPost, "/v1/doctor", nil, struct{}{})
 	}
-	return get[Examination](ctx, c, "/v1/doctor", nil)
+	return get[report.Examination](ctx, c, "/v1/doctor", nil)
 }
 
 // ToRebuild says what Rebuild would do.

@@ -38,14 +38,14 @@ func (o AppendOptions) query() url.Values {
 // durable. With a Key it retries a request without an answer while ctx lasts. If
 // another writer was first, the error is also a *core.FencedError or a
 // *core.ConflictError with the lines.
-func (c *Client) Append(ctx context.Context, id string, lines []byte, o AppendOptions) (api.Appended, error) {
+func (c *Client) Append(ctx context.Context, id string, lines []byte, o AppendOptions) (core.Receipt, error) {
 	h := http.Header{"Content-Type": {"application/x-ndjson"}}
 	headIf(h, api.HeaderHead, o.Head)
 	headIf(h, api.HeaderWriter, o.Writer)
 	headIf(h, api.HeaderIdempotency, o.Key)
 	headIf(h, "If-Match", o.After)
 	for {
-		var out api.Appended
+		var out core.Receipt
 		err := c.do(ctx, http.MethodPost, c.session(id, "/entries"), o.query(), h, bytes.NewReader(lines), int64(len(lines)), &out)
 		if err == nil || o.Key == "" || !unheard(err) {
 			return out, refusedLines(core.SessionID(id), err, lines)
@@ -80,13 +80,13 @@ func unheard(err error) bool {
 }
 
 // Label sets an entry's label, or clears it.
-func (c *Client) Label(ctx context.Context, id string, r api.LabelRequest, o AppendOptions) (api.Appended, error) {
-	return sendTo[api.Appended](ctx, c, http.MethodPost, c.session(id, "/labels"), o.query(), o.header(), r)
+func (c *Client) Label(ctx context.Context, id string, r api.LabelRequest, o AppendOptions) (core.Receipt, error) {
+	return sendTo[core.Receipt](ctx, c, http.MethodPost, c.session(id, "/labels"), o.query(), o.header(), r)
 }
 
 // Name names the session.
-func (c *Client) Name(ctx context.Context, id string, r api.NameRequest, o AppendOptions) (api.Appended, error) {
-	return sendTo[api.Appended](ctx, c, http.MethodPost, c.session(id, "/name"), o.query(), o.header(), r)
+func (c *Client) Name(ctx context.Context, id string, r api.NameRequest, o AppendOptions) (core.Receipt, error) {
+	return sendTo[core.Receipt](ctx, c, http.MethodPost, c.session(id, "/name"), o.query(), o.header(), r)
 }
 
 func (o AppendOptions) header() http.Header {

@@ -16,6 +16,7 @@ import (
 	"github.com/sesslog/sesslog/api/server"
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 const header = `{"type":"session","version":3,"id":"session-one","timestamp":"2026-01-02T03:04:05.000Z","cwd":"/home/dev/x"}`
@@ -174,14 +175,14 @@ func TestFencedWriterLearnsTheHolder(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.importText(t, file(header, message("a", "", "1")))
-	one, err := n.Claim(t.Context(), "session-one", api.ClaimRequest{Agent: "first", Host: "h1"})
+	one, err := n.Claim(t.Context(), "session-one", core.ClaimRequest{Agent: "first", Host: "h1"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := n.Claim(t.Context(), "session-one", api.ClaimRequest{Agent: "second"}); !errors.Is(err, core.ErrFenced) {
+	if _, err := n.Claim(t.Context(), "session-one", core.ClaimRequest{Agent: "second"}); !errors.Is(err, core.ErrFenced) {
 		t.Errorf("claim of a held head: %v", err)
 	}
-	two, err := n.Claim(t.Context(), "session-one", api.ClaimRequest{Agent: "second", Host: "h2", TakeOver: true})
+	two, err := n.Claim(t.Context(), "session-one", core.ClaimRequest{Agent: "second", Host: "h2", TakeOver: true})
 	if err != nil || two.Former == nil || two.Former.Writer != one.Writer || two.Epoch != one.Epoch+1 {
 		t.Fatalf("take-over: %+v, %v", two, err)
 	}
@@ -397,11 +398,11 @@ func TestDeletedSessionRefusesWritesUntilUndeleted(t *testing.T) {
 	if !errors.Is(err, core.ErrDeleted) || !strings.Contains(err.Error(), "me") {
 		t.Errorf("append to a deleted session: %v", err)
 	}
-	live, err := n.List(t.Context(), client.ListOptions{})
+	live, err := n.List(t.Context(), catalog.Filter{})
 	if err != nil || len(live.Sessions) != 0 {
 		t.Errorf("the list is %+v, %v", live, err)
 	}
-	trash, err := n.List(t.Context(), client.ListOptions{Deleted: true})
+	trash, err := n.List(t.Context(), catalog.Filter{Deleted: true})
 	if err != nil || len(trash.Sessions) != 1 {
 		t.Errorf("the trash is %+v, %v", trash, err)
 	}
@@ -419,7 +420,7 @@ func TestListIncludesAllEarlierWrites(t *testing.T) {
 	for i := range 25 {
 		h := strings.Replace(header, "session-one", fmt.Sprintf("session-%02d", i), 1)
 		n.importText(t, file(h, message("a", "", fmt.Sprintf("hello %d", i))))
-		page, err := n.List(t.Context(), client.ListOptions{})
+		page, err := n.List(t.Context(), catalog.Filter{})
 		if err != nil || len(page.Sessions) != i+1 {
 			t.Fatalf("after %d imports the list has %d rows, %v", i+1, len(page.Sessions), err)
 		}
@@ -427,7 +428,7 @@ func TestListIncludesAllEarlierWrites(t *testing.T) {
 	var ids []string
 	after := ""
 	for {
-		page, err := n.List(t.Context(), client.ListOptions{Limit: 10, After: after})
+		page, err := n.List(t.Context(), catalog.Filter{Limit: 10, After: after})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -442,7 +443,7 @@ func TestListIncludesAllEarlierWrites(t *testing.T) {
 	if len(slices.Compact(ids)) != 25 {
 		t.Errorf("the pages have %d sessions", len(ids))
 	}
-	one, err := n.List(t.Context(), client.ListOptions{Prefix: "session-07"})
+	one, err := n.List(t.Context(), catalog.Filter{Prefix: "session-07"})
 	if err != nil || len(one.Sessions) != 1 || one.Sessions[0].First != "hello 7" {
 		t.Errorf("the list by prefix is %+v, %v", one, err)
 	}

@@ -52,25 +52,25 @@ func ifMatch(r *http.Request) (*core.Cursor, error) {
 }
 
 // appendTo appends lines to the session and head of the request.
-func (s *Server) appendTo(r *http.Request, lines [][]byte, after *core.Cursor) (engine.Receipt, error) {
+func (s *Server) appendTo(r *http.Request, lines [][]byte, after *core.Cursor) (core.Receipt, error) {
 	key := r.Header.Get(api.HeaderIdempotency)
 	if err := checkText(key, r.Header.Get(api.HeaderWriter), r.URL.Query().Get("branch")); err != nil {
-		return engine.Receipt{}, err
+		return core.Receipt{}, err
 	}
 	id, err := core.ParseSessionID(r.PathValue("id"))
 	if err != nil {
-		return engine.Receipt{}, err
+		return core.Receipt{}, err
 	}
 	// The cached state is enough: the append finds the end of the log itself.
 	ctx, cancel := context.WithTimeout(r.Context(), openTimeout)
 	defer cancel()
 	sess, err := s.cfg.Cache.Get(ctx, id)
 	if err != nil {
-		return engine.Receipt{}, s.missing(id, err)
+		return core.Receipt{}, s.missing(id, err)
 	}
 	how, err := session.ParseOnConflict(r.URL.Query().Get("onConflict"))
 	if err != nil {
-		return engine.Receipt{}, err
+		return core.Receipt{}, err
 	}
 	a := engine.Append{
 		Head:   r.Header.Get(api.HeaderHead),
@@ -97,9 +97,9 @@ func derivedID(st *core.State, key string, i int) string {
 	return st.Dialect.EntryID([16]byte(sum[:16]))
 }
 
-func (s *Server) appended(w http.ResponseWriter, r *http.Request, rec engine.Receipt) error {
+func (s *Server) appended(w http.ResponseWriter, r *http.Request, rec core.Receipt) error {
 	w.Header().Set("ETag", `"`+rec.Cursor.String()+`"`)
-	out := api.Appended{IDs: rec.IDs, Cursor: rec.Cursor, Stored: rec.Stored, Blobs: rec.Blobs}
+	out := core.Receipt{IDs: rec.IDs, Cursor: rec.Cursor, Stored: rec.Stored, Blobs: rec.Blobs}
 	if asked := cmp.Or(r.Header.Get(api.HeaderHead), core.MainHead); rec.Head != asked {
 		out.Head = rec.Head
 	}

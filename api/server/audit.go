@@ -10,6 +10,7 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/stream"
 )
 
@@ -37,7 +38,7 @@ func (s *Server) audit(w http.ResponseWriter, r *http.Request) error {
 	}
 	page := api.AuditPage{Records: rs}
 	if rs == nil {
-		page.Records = []api.AuditRecord{}
+		page.Records = []report.AuditRecord{}
 	}
 	if len(rs) == stream.AuditPage {
 		page.Next = rs[len(rs)-1].N
@@ -56,7 +57,7 @@ func (s *Server) writeAudit(ctx context.Context, a act, outcome, detail string) 
 	if s.cfg.Audit == nil {
 		return errNoAudit
 	}
-	return s.cfg.Audit.Write(ctx, api.AuditRecord{
+	return s.cfg.Audit.Write(ctx, report.AuditRecord{
 		Act: a.name, Session: a.session, By: a.notice.By, Host: a.notice.Host, Why: a.notice.Why,
 		Node: s.cfg.Node, Outcome: outcome, Detail: detail, Token: callerOf(ctx).name, Request: RequestID(ctx),
 	})
@@ -70,7 +71,7 @@ const auditTimeout = 15 * time.Second
 // the act begins, and records the outcome afterwards. do returns the detail of
 // that record.
 func (s *Server) audited(ctx context.Context, a act, do func(context.Context) (detail string, err error)) error {
-	if err := s.writeAudit(ctx, a, stream.AuditBegun, ""); err != nil {
+	if err := s.writeAudit(ctx, a, report.AuditBegun, ""); err != nil {
 		return err
 	}
 	detail, err := do(ctx)
@@ -106,12 +107,12 @@ func (s *Server) actOf(r *http.Request) act {
 }
 
 func (s *Server) auditOutcome(ctx context.Context, a act, detail string, err error) {
-	outcome := stream.AuditDone
+	outcome := report.AuditDone
 	switch {
 	case isRefusal(err):
-		outcome, detail = stream.AuditRefused, err.Error()
+		outcome, detail = report.AuditRefused, err.Error()
 	case err != nil:
-		outcome, detail = stream.AuditFailed, err.Error()
+		outcome, detail = report.AuditFailed, err.Error()
 	}
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), auditTimeout)
 	defer cancel()

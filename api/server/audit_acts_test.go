@@ -16,6 +16,7 @@ import (
 	"github.com/sesslog/sesslog/api/server"
 	"github.com/sesslog/sesslog/blobstore/fsblob"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/materializer/gc"
 )
 
@@ -103,7 +104,7 @@ func TestEveryActIsAudited(t *testing.T) {
 			path = do.path
 		}
 		if method == http.MethodPost && strings.HasSuffix(path, "/retention/apply") {
-			plan, err := n.Plan(t.Context(), api.Policy{EraseTrash: true})
+			plan, err := n.Plan(t.Context(), report.Policy{EraseTrash: true})
 			if err != nil {
 				t.Fatal(err)
 			}

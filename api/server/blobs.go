@@ -13,6 +13,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/gc"
 )
@@ -258,7 +259,7 @@ func (s *Server) collect(w http.ResponseWriter, r *http.Request) error {
 // collectAudited runs the collector and records the outcome if it deleted or
 // moved blobs, or failed. The collector itself records beforehand what it is
 // about to delete.
-func (s *Server) collectAudited(ctx context.Context, q gc.Request) (*api.GCReport, error) {
+func (s *Server) collectAudited(ctx context.Context, q gc.Request) (*report.GC, error) {
 	report, err := s.cfg.Collector.Run(ctx, q)
 	if !q.Apply || s.cfg.Audit == nil {
 		return report, err

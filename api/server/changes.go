@@ -20,9 +20,9 @@ func (s *Server) changes(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	after := api.Mark(q.Get("after"))
+	after := catalog.Mark(q.Get("after"))
 	if last := r.Header.Get("Last-Event-ID"); last != "" {
-		after = api.Mark(last)
+		after = catalog.Mark(last)
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
@@ -53,7 +53,7 @@ func (s *Server) changes(w http.ResponseWriter, r *http.Request) error {
 
 // sendChanges sends cs and then what changes after after, until ctx ends. changed
 // is closed when there is more than cs.
-func (s *Server) sendChanges(ctx context.Context, out *eventWriter, f catalog.Filter, cs []catalog.Change, after api.Mark, changed <-chan struct{}) error {
+func (s *Server) sendChanges(ctx context.Context, out *eventWriter, f catalog.Filter, cs []catalog.Change, after catalog.Mark, changed <-chan struct{}) error {
 	mine := callerOf(ctx)
 	for {
 		for _, c := range cs {

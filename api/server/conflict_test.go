@@ -47,7 +47,7 @@ func (n *node) newSession(t *testing.T) string {
 	return string(made.ID)
 }
 
-func (n *node) append(t *testing.T, id, entry string, o client.AppendOptions) api.Appended {
+func (n *node) append(t *testing.T, id, entry string, o client.AppendOptions) core.Receipt {
 	t.Helper()
 	done, err := n.Append(t.Context(), id, say(entry), o)
 	if err != nil {
@@ -121,7 +121,7 @@ func TestLabelCanBranch(t *testing.T) {
 	n := startNode(t)
 	id := n.newSession(t)
 	n.append(t, id, "first", client.AppendOptions{})
-	if _, err := n.Claim(t.Context(), id, api.ClaimRequest{Agent: "pi"}); err != nil {
+	if _, err := n.Claim(t.Context(), id, core.ClaimRequest{Agent: "pi"}); err != nil {
 		t.Fatal(err)
 	}
 	o := client.AppendOptions{Key: "k"}
@@ -143,13 +143,13 @@ func TestRefusedClaimReportsHolderPresence(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, present(t))
 	id := n.newSession(t)
-	held, err := n.Claim(t.Context(), id, api.ClaimRequest{Agent: "pi", Host: "laptop"})
+	held, err := n.Claim(t.Context(), id, core.ClaimRequest{Agent: "pi", Host: "laptop"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	refused := func() api.Detail {
 		t.Helper()
-		_, err := n.Claim(t.Context(), id, api.ClaimRequest{Agent: "omp"})
+		_, err := n.Claim(t.Context(), id, core.ClaimRequest{Agent: "omp"})
 		return detail(t, err)
 	}
 	if d := refused(); d.Code != "fenced" || d.Life == nil || d.Life.State != session.LifeNew {

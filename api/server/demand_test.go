@@ -8,6 +8,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 func TestReadsHonorSeenAndStrict(t *testing.T) {
@@ -69,7 +70,7 @@ func TestReadsHonorSeenAndStrict(t *testing.T) {
 			t.Errorf("%s counts %d records of %d sessions", sh.Stream, sh.Messages, sh.Sessions)
 		}
 	}
-	list, err := n.List(t.Context(), client.ListOptions{})
+	list, err := n.List(t.Context(), catalog.Filter{})
 	if err != nil || len(list.Sessions) != 1 || list.Sessions[0].Seq != 2 {
 		t.Errorf("a strict listing has %+v, %v", list.Sessions, err)
 	}

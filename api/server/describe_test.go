@@ -9,10 +9,12 @@ import (
 	"strings"
 
 	"github.com/sesslog/sesslog/api"
-	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/api/access"
 	"github.com/sesslog/sesslog/api/server"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/session"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 // A call describes one call of the server, except for the types of its bodies.
@@ -101,7 +103,7 @@ var (
 		text("label", "The label of one of the session's entries."),
 		text("name", "Part of the name. Case-insensitive."),
 		text("text", "Part of the name or of the first message. Case-insensitive."),
-		oneOf("state", "The state of the session.", words(api.States)...),
+		oneOf("state", "The state of the session.", words(catalog.States)...),
 		yes("deleted", "List the trash instead."),
 		text("modifiedFrom", "Modified at or after this time: 2026-01-02T03:04:05Z, or a date."),
 		text("modifiedTo", "Modified at or before this time."),
@@ -113,7 +115,7 @@ var (
 		number("maxCost", "The maximum cost, as counted by the agent."),
 	}
 	order = []param{
-		oneOf("sort", "The sort key; default modified.", words(api.Sorts)...),
+		oneOf("sort", "The sort key; default modified.", words(catalog.Sorts)...),
 		oneOf("order", "The sort order. Names default to asc, all other keys to desc.", "asc", "desc"),
 	}
 
@@ -161,8 +163,8 @@ var calls = map[string]call{
 	"GET /readyz":       {tag: "node", id: "ready", sum: "Check whether the node can serve requests, and why not", out: plainText, open: true},
 	"GET /openapi.json": {tag: "node", id: "describe", sum: "Get this description", out: json.RawMessage{}, open: true},
 	"GET /v1/status":    {tag: "node", id: "status", sum: "Get a summary of the node", out: api.Status{}},
-	"GET /v1/doctor":    {tag: "node", id: "examine", sum: "Run all health checks", out: client.Examination{}},
-	"POST /v1/doctor":   {tag: "node", id: "treat", sum: "Run all health checks, and repair what can be rebuilt from the log", out: client.Examination{}},
+	"GET /v1/doctor":    {tag: "node", id: "examine", sum: "Run all health checks", out: report.Examination{}},
+	"POST /v1/doctor":   {tag: "node", id: "treat", sum: "Run all health checks, and repair what can be rebuilt from the log", out: report.Examination{}},
 	"GET /v1/rebuild":   {tag: "node", id: "toRebuild", sum: "Show the data that the node derives from the log", out: api.Rebuilt{}},
 	"POST /v1/rebuild":  {tag: "node", id: "rebuild", sum: "Drop the data derived from the log and rebuild it", out: api.Rebuilt{}},
 	"GET /v1/verify":    {tag: "node", id: "verifyLog", sum: "Verify the log as a whole, and list all its sessions", out: api.LogReport{}},
@@ -173,10 +175,10 @@ var calls = map[string]call{
 
 	"GET /v1/whoami":                 {tag: "tokens", id: "whoami", sum: "Show the caller's permissions", out: api.Whoami{}},
 	"GET /v1/tokens":                 {tag: "tokens", id: "tokens", sum: "List tokens without their secrets, oldest first", out: api.TokenList{}},
-	"POST /v1/tokens":                {tag: "tokens", id: "createToken", sum: "Create a token; only this answer contains its secret", in: api.TokenRequest{}, out: api.MadeToken{}, status: 201},
-	"POST /v1/tokens/{token}/rotate": {tag: "tokens", id: "rotateToken", sum: "Give a token a new secret", in: api.RotateRequest{}, out: api.MadeToken{}},
+	"POST /v1/tokens":                {tag: "tokens", id: "createToken", sum: "Create a token; only this answer contains its secret", in: api.TokenRequest{}, out: access.Issued{}, status: 201},
+	"POST /v1/tokens/{token}/rotate": {tag: "tokens", id: "rotateToken", sum: "Give a token a new secret", in: api.RotateRequest{}, out: access.Issued{}},
 	"DELETE /v1/tokens/{token}": {
-		tag: "tokens", id: "revokeToken", sum: "Revoke a token permanently", out: api.Token{},
+		tag: "tokens", id: "revokeToken", sum: "Revoke a token permanently", out: access.Token{},
 		query: []param{text("by", "The user who revokes the token."), text("host", "The host of that user."), text("why", "The reason.")},
 	},
 
@@ -202,7 +204,7 @@ var calls = map[string]call{
 		out: media{events, "One event per record, named after the record's kind. An event lost says that records of one session could not be read. An event problem ends the stream. Each event's id is the follower's position.", []any{api.Event{}, api.FeedLoss{}}, nil},
 	},
 	"GET /v1/search": {
-		tag: "sessions", id: "search", sum: "Search the content of sessions, newest first", out: client.SearchPage{},
+		tag: "sessions", id: "search", sum: "Search the content of sessions, newest first", out: catalog.SearchPage{},
 		query: with([]param{
 			must(text("q", `Search terms. An entry must match all of them. "Quoted words" match as a phrase; begin* matches a prefix of a word.`)),
 			text("session", "A full session id."), text("from", "Entries written at or after this time."), text("to", "Entries written at or before this time."),
@@ -258,20 +260,20 @@ var calls = map[string]call{
 	"GET /v1/sessions/{id}/heads": {tag: "heads", id: "heads", sum: "List heads and their claims", out: api.Heads{}, query: demand, back: []string{api.HeaderCursor}},
 
 	"POST /v1/sessions/{id}/entries": {
-		tag: "writing", id: "append", sum: "Append entry lines atomically", out: api.Appended{}, back: []string{"ETag"},
+		tag: "writing", id: "append", sum: "Append entry lines atomically", out: core.Receipt{}, back: []string{"ETag"},
 		in:     media{ndjson, "Entry lines, one JSON object each. The node fills in id, parentId and timestamp if they are absent.", nil, nil},
 		header: []param{onHead, asWriter, idemKey, ifMatch}, query: conflict,
 	},
 	"POST /v1/sessions/{id}/labels": {
-		tag: "writing", id: "label", sum: "Label an entry", in: api.LabelRequest{}, out: api.Appended{}, back: []string{"ETag"},
+		tag: "writing", id: "label", sum: "Label an entry", in: api.LabelRequest{}, out: core.Receipt{}, back: []string{"ETag"},
 		header: []param{onHead, asWriter, idemKey}, query: conflict,
 	},
 	"POST /v1/sessions/{id}/name": {
-		tag: "writing", id: "name", sum: "Name the session", in: api.NameRequest{}, out: api.Appended{}, back: []string{"ETag"},
+		tag: "writing", id: "name", sum: "Name the session", in: api.NameRequest{}, out: core.Receipt{}, back: []string{"ETag"},
 		header: []param{onHead, asWriter, idemKey}, query: conflict,
 	},
 	"POST /v1/sessions/{id}/branch": {
-		tag: "writing", id: "branch", sum: "Branch: continue from another entry", in: api.BranchRequest{}, out: api.Appended{}, back: []string{"ETag"},
+		tag: "writing", id: "branch", sum: "Branch: continue from another entry", in: api.BranchRequest{}, out: core.Receipt{}, back: []string{"ETag"},
 		header: []param{onHead, asWriter, idemKey, ifMatch}, query: conflict,
 	},
 	"PATCH /v1/sessions/{id}/entries/{entry}": {
@@ -289,7 +291,7 @@ var calls = map[string]call{
 	"PUT /v1/sessions/{id}/heads/{head}": {
 		tag: "heads", id: "move", sum: "Move or create a head", in: api.MoveRequest{}, out: api.Info{}, header: []param{asWriter, ifMatch},
 	},
-	"POST /v1/sessions/{id}/claims":          {tag: "heads", id: "claim", sum: "Claim a head", in: api.ClaimRequest{}, out: api.Claimed{}, status: 201},
+	"POST /v1/sessions/{id}/claims":          {tag: "heads", id: "claim", sum: "Claim a head", in: core.ClaimRequest{}, out: api.Claimed{}, status: 201},
 	"DELETE /v1/sessions/{id}/claims/{name}": {tag: "heads", id: "release", sum: "Release a claim", query: []param{text("head", "The head; default main.")}},
 	"POST /v1/sessions/{id}/fork": {
 		tag: "sessions", id: "fork", sum: "Fork: create a session from a path of this one", in: api.ForkRequest{}, out: api.Created{}, status: 201,
@@ -305,9 +307,9 @@ var calls = map[string]call{
 	"POST /v1/sessions/{id}/hold":   {tag: "removing", id: "hold", sum: "Place a legal hold: prevent deletion, erasure and redaction", in: api.Notice{}, out: api.Created{}},
 	"POST /v1/sessions/{id}/unhold": {tag: "removing", id: "unhold", sum: "Lift a legal hold", in: api.Notice{}, out: api.Created{}},
 	"POST /v1/sessions/{id}/redact": {tag: "removing", id: "redact", sum: "Remove the content of entries permanently", in: api.RedactRequest{}, out: api.Redacted{}},
-	"GET /v1/sessions/{id}/erase":   {tag: "removing", id: "erasable", sum: "Show what an erasure would remove", out: client.Erasable{}},
-	"POST /v1/sessions/{id}/erase":  {tag: "removing", id: "erase", sum: "Erase a session permanently", in: api.EraseRequest{}, out: api.Receipt{}},
-	"POST /v1/retention/plan":       {tag: "removing", id: "plan", sum: "Plan what a retention policy would do", in: api.Policy{}, out: api.Plan{}},
+	"GET /v1/sessions/{id}/erase":   {tag: "removing", id: "erasable", sum: "Show what an erasure would remove", out: report.Found{}},
+	"POST /v1/sessions/{id}/erase":  {tag: "removing", id: "erase", sum: "Erase a session permanently", in: api.EraseRequest{}, out: report.Receipt{}},
+	"POST /v1/retention/plan":       {tag: "removing", id: "plan", sum: "Plan what a retention policy would do", in: report.Policy{}, out: report.Plan{}},
 	"POST /v1/retention/apply":      {tag: "removing", id: "apply", sum: "Apply a retention plan", in: api.ApplyRequest{}, out: api.Applied{}},
 
 	"GET /v1/presence":         {tag: "presence", id: "presence", sum: "List active writers", out: api.PresenceList{}},
@@ -322,7 +324,7 @@ var calls = map[string]call{
 		},
 	},
 	"GET /v1/prompts": {
-		tag: "sessions", id: "prompts", sum: "List the prompts of users, newest first", out: client.PromptPage{},
+		tag: "sessions", id: "prompts", sum: "List the prompts of users, newest first", out: catalog.PromptPage{},
 		query: []param{
 			text("q", "Search terms. A prompt must match all of them; the last one may be a prefix."), text("cwd", "The agent's working directory."),
 			text("session", "A full session id."), text("dialect", "The dialect of the sessions."), upTo("limit", "The maximum number of results.", 1000, 100), text("before", "The next value of the previous page."),
@@ -338,7 +340,7 @@ var calls = map[string]call{
 	"GET /v1/blobs/{digest}/info":    {tag: "blobs", id: "blobInfo", sum: "Get a blob's metadata", out: api.BlobStat{}},
 	"GET /v1/blobs/{digest}/verify":  {tag: "blobs", id: "verifyBlob", sum: "Verify a blob by reading it from the object store", out: api.BlobReport{}},
 	"POST /v1/blobs/{digest}/repair": {tag: "blobs", id: "repairBlob", sum: "Repair a corrupt blob, if the node has a copy of its bytes", out: api.BlobReport{}},
-	"POST /v1/blobs/gc":              {tag: "blobs", id: "collectBlobs", sum: "Find blobs that no session references; with apply, delete them", in: api.GCRequest{}, out: api.GCReport{}},
+	"POST /v1/blobs/gc":              {tag: "blobs", id: "collectBlobs", sum: "Find blobs that no session references; with apply, delete them", in: api.GCRequest{}, out: report.GC{}},
 
 	"GET /v1/ends/{shard}": {tag: "backup", id: "ends", sum: "List the last position of every session in a shard", out: api.ShardEnds{}},
 	"GET /v1/sessions/{id}/records": {

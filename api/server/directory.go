@@ -47,7 +47,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
 
 func (s *Server) search(w http.ResponseWriter, r *http.Request) error {
 	v := r.URL.Query()
-	q := api.SearchQuery{Text: v.Get("q"), Before: v.Get("before"), Limit: defaultHits}
+	q := catalog.SearchQuery{Text: v.Get("q"), Before: v.Get("before"), Limit: defaultHits}
 	var errs []error
 	if id := v.Get("session"); id != "" {
 		var err error
@@ -257,8 +257,8 @@ func (s *Server) prompts(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, page)
 }
 
-func promptQuery(v url.Values) (q api.PromptQuery, err error) {
-	q = api.PromptQuery{Text: v.Get("q"), CWD: v.Get("cwd"), Dialect: v.Get("dialect"), Before: v.Get("before"), Limit: defaultPrompts}
+func promptQuery(v url.Values) (q catalog.PromptQuery, err error) {
+	q = catalog.PromptQuery{Text: v.Get("q"), CWD: v.Get("cwd"), Dialect: v.Get("dialect"), Before: v.Get("before"), Limit: defaultPrompts}
 	var errs []error
 	if id := v.Get("session"); id != "" {
 		q.Session, err = core.ParseSessionID(id)

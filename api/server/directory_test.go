@@ -14,9 +14,10 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
-func idsOf(rows []api.Row) (ids []string) {
+func idsOf(rows []catalog.Row) (ids []string) {
 	for _, r := range rows {
 		ids = append(ids, string(r.ID))
 	}
@@ -38,7 +39,7 @@ func TestListFilters(t *testing.T) {
 	if _, err := n.Label(t.Context(), "asked-pi", api.LabelRequest{Target: "a1b2c3d4", Label: "start"}, client.AppendOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := n.Claim(t.Context(), "asked-omp-1", api.ClaimRequest{Agent: "omp", Host: "box-7"}); err != nil {
+	if _, err := n.Claim(t.Context(), "asked-omp-1", core.ClaimRequest{Agent: "omp", Host: "box-7"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := n.Finish(t.Context(), "asked-operator", api.Notice{}); err != nil {
@@ -105,7 +106,7 @@ func TestSearchFindsSessionContent(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	look := func(q api.SearchQuery) (found []string) {
+	look := func(q catalog.SearchQuery) (found []string) {
 		t.Helper()
 		page, err := n.Search(t.Context(), q)
 		if err != nil {
@@ -122,17 +123,17 @@ func TestSearchFindsSessionContent(t *testing.T) {
 	omp, operator := "asked-omp-1/c1b2c3d4 user", "asked-operator/u1 user"
 	pi1, pi2 := "asked-pi/a1b2c3d4 user", "asked-pi/a1b2c3d5 assistant"
 	for _, c := range []struct {
-		q    api.SearchQuery
+		q    catalog.SearchQuery
 		want []string
 	}{
-		{api.SearchQuery{Text: "log*"}, []string{omp, operator, pi2, pi1}},
-		{api.SearchQuery{Text: "LOGIN page"}, []string{pi2, pi1}},
-		{api.SearchQuery{Text: `"page login"`}, nil},
-		{api.SearchQuery{Text: `"login page" fix`}, []string{pi1}},
-		{api.SearchQuery{Text: "login", Session: "asked-operator"}, []string{operator}},
-		{api.SearchQuery{Text: "login", Sessions: client.ListOptions{CWD: "/src", Below: true, Dialect: "pi"}}, []string{pi2, pi1}},
-		{api.SearchQuery{Text: "login", Sessions: client.ListOptions{Holder: "nobody"}}, nil},
-		{api.SearchQuery{Text: "OR NOT AND NEAR(x) text: -y ^z {} () login'"}, nil},
+		{catalog.SearchQuery{Text: "log*"}, []string{omp, operator, pi2, pi1}},
+		{catalog.SearchQuery{Text: "LOGIN page"}, []string{pi2, pi1}},
+		{catalog.SearchQuery{Text: `"page login"`}, nil},
+		{catalog.SearchQuery{Text: `"login page" fix`}, []string{pi1}},
+		{catalog.SearchQuery{Text: "login", Session: "asked-operator"}, []string{operator}},
+		{catalog.SearchQuery{Text: "login", Sessions: catalog.Filter{CWD: "/src", Below: true, Dialect: "pi"}}, []string{pi2, pi1}},
+		{catalog.SearchQuery{Text: "login", Sessions: catalog.Filter{Holder: "nobody"}}, nil},
+		{catalog.SearchQuery{Text: "OR NOT AND NEAR(x) text: -y ^z {} () login'"}, nil},
 	} {
 		if d := cmp.Diff(c.want, look(c.q)); d != "" {
 			t.Errorf("%+v:\n%s", c.q, d)
@@ -141,16 +142,16 @@ func TestSearchFindsSessionContent(t *testing.T) {
 	if _, err := n.Amend(t.Context(), "asked-pi", "a1b2c3d5", []byte(`{"type":"message","id":"a1b2c3d5","parentId":"a1b2c3d4","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Nothing here"}]}}`), client.AppendOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff([]string{pi1}, look(api.SearchQuery{Text: "page"})); d != "" {
+	if d := cmp.Diff([]string{pi1}, look(catalog.SearchQuery{Text: "page"})); d != "" {
 		t.Errorf("after an amend:\n%s", d)
 	}
 	if err := n.Delete(t.Context(), "asked-pi", api.Notice{}); err != nil {
 		t.Fatal(err)
 	}
-	if found := look(api.SearchQuery{Text: "page"}); found != nil {
+	if found := look(catalog.SearchQuery{Text: "page"}); found != nil {
 		t.Errorf("in the trash: %q", found)
 	}
-	if d := cmp.Diff([]string{pi1}, look(api.SearchQuery{Text: "page", Sessions: client.ListOptions{Deleted: true}})); d != "" {
+	if d := cmp.Diff([]string{pi1}, look(catalog.SearchQuery{Text: "page", Sessions: catalog.Filter{Deleted: true}})); d != "" {
 		t.Errorf("the trash alone:\n%s", d)
 	}
 	for query, says := range map[string]string{
@@ -170,7 +171,7 @@ func TestChangesContinueListingWithoutGap(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.importText(t, asked["pi"])
-	list, err := n.List(t.Context(), client.ListOptions{Dialect: "pi"})
+	list, err := n.List(t.Context(), catalog.Filter{Dialect: "pi"})
 	if err != nil || len(list.Sessions) != 1 {
 		t.Fatal(list, err)
 	}
@@ -182,7 +183,7 @@ func TestChangesContinueListingWithoutGap(t *testing.T) {
 	got := make(chan api.RowChange)
 	done := make(chan error, 1)
 	go func() {
-		done <- n.Changes(ctx, client.ListOptions{Dialect: "pi"}, list.Mark, func(c api.RowChange) error {
+		done <- n.Changes(ctx, catalog.Filter{Dialect: "pi"}, list.Mark, func(c api.RowChange) error {
 			got <- c
 			return nil
 		})
@@ -216,7 +217,7 @@ func TestChangesContinueListingWithoutGap(t *testing.T) {
 	defer cancel()
 	enough := errors.New("enough")
 	var ids []string
-	err = n.Changes(ctx, client.ListOptions{}, first.Mark, func(c api.RowChange) error {
+	err = n.Changes(ctx, catalog.Filter{}, first.Mark, func(c api.RowChange) error {
 		ids = append(ids, fmt.Sprint(c.ID, c.Row != nil))
 		if len(ids) == 2 {
 			return enough
@@ -226,7 +227,7 @@ func TestChangesContinueListingWithoutGap(t *testing.T) {
 	if d := cmp.Diff([]string{"another-pitrue", "asked-pifalse"}, ids); d != "" || !errors.Is(err, enough) {
 		t.Errorf("%v\n%s", err, d)
 	}
-	err = n.Changes(ctx, client.ListOptions{}, "0123456789abcdef-7", func(api.RowChange) error { return nil })
+	err = n.Changes(ctx, catalog.Filter{}, "0123456789abcdef-7", func(api.RowChange) error { return nil })
 	if !errors.Is(err, core.ErrLost) {
 		t.Errorf("a mark of another directory: %v", err)
 	}

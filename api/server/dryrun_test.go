@@ -124,7 +124,7 @@ func TestDryRunIsRefusedLikeRealCall(t *testing.T) {
 	if _, err := n.Create(t.Context(), api.Create{ID: "session-one"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := n.Claim(t.Context(), "session-one", api.ClaimRequest{Agent: "pi"}); err != nil {
+	if _, err := n.Claim(t.Context(), "session-one", core.ClaimRequest{Agent: "pi"}); err != nil {
 		t.Fatal(err)
 	}
 	dry := n.DryRun()

@@ -14,6 +14,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 // make creates an empty session.
@@ -134,7 +135,7 @@ func TestFollowerHonorsFilter(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.make(t, "session-a", "/here")
-	got, _ := n.follow(t, client.FeedOptions{Filter: client.ListOptions{CWD: "/here"}}, func() {
+	got, _ := n.follow(t, client.FeedOptions{Filter: catalog.Filter{CWD: "/here"}}, func() {
 		n.make(t, "session-b", "/there")
 		n.tell(t, "session-b", "not this")
 		n.tell(t, "session-a", "this")

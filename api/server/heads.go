@@ -12,7 +12,6 @@ import (
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/core/item"
 	"github.com/sesslog/sesslog/core/tree"
-	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/session"
 )
 
@@ -199,7 +198,7 @@ func (s *Server) branch(w http.ResponseWriter, r *http.Request) error {
 		head = core.MainHead
 	}
 	var line []byte
-	var done *api.Appended
+	var done *core.Receipt
 	err = sess.View(func(st *core.State) (err error) {
 		if done = appliedBefore(st, r); done == nil {
 			line, err = branchLine(st, head, q)
@@ -222,13 +221,13 @@ func (s *Server) branch(w http.ResponseWriter, r *http.Request) error {
 	if err := sess.MoveAfter(r.Context(), head, r.Header.Get(api.HeaderWriter), q.At, after); err != nil {
 		return err
 	}
-	return answer(w, http.StatusOK, api.Appended{IDs: []string{}, Cursor: cursorOf(sess)})
+	return answer(w, http.StatusOK, core.Receipt{IDs: []string{}, Cursor: cursorOf(sess)})
 }
 
 // appliedBefore returns the answer to a request whose entry already exists, else
 // nil. The entry cannot be made again: it describes the branch that the head
 // left, and the head has moved since.
-func appliedBefore(st *core.State, r *http.Request) *api.Appended {
+func appliedBefore(st *core.State, r *http.Request) *core.Receipt {
 	key := r.Header.Get(api.HeaderIdempotency)
 	if key == "" {
 		return nil
@@ -237,7 +236,7 @@ func appliedBefore(st *core.State, r *http.Request) *api.Appended {
 	if _, ok := st.Entry(id); !ok {
 		return nil
 	}
-	return &api.Appended{IDs: []string{id}, Cursor: st.Cursor()}
+	return &core.Receipt{IDs: []string{id}, Cursor: st.Cursor()}
 }
 
 // branchLine returns the entry that records q, nil if the head moves without one.
@@ -299,7 +298,7 @@ func (s *Server) move(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) claim(w http.ResponseWriter, r *http.Request) error {
-	var q api.ClaimRequest
+	var q core.ClaimRequest
 	if err := readJSON(r, &q); err != nil {
 		return err
 	}
@@ -310,7 +309,7 @@ func (s *Server) claim(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	mine, former, err := sess.Claim(r.Context(), engine.ClaimRequest(q))
+	mine, former, err := sess.Claim(r.Context(), core.ClaimRequest(q))
 	if err != nil {
 		return s.withLife(r.Context(), err)
 	}

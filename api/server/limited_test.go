@@ -33,7 +33,7 @@ func TestTokenLimitsReturnRetryAfter(t *testing.T) {
 	}
 
 	// A rate so low that the bucket does not refill during the test.
-	slow := auth(api.TokenRequest{Name: "slow", Scope: access.Read, Limits: api.TokenLimits{Rate: 1}})
+	slow := auth(api.TokenRequest{Name: "slow", Scope: access.Read, Limits: access.Limits{Rate: 1}})
 	var last *http.Response
 	var body string
 	for range 100 {
@@ -45,7 +45,7 @@ func TestTokenLimitsReturnRetryAfter(t *testing.T) {
 		t.Errorf("beyond the rate: %s, Retry-After %q: %s", last.Status, last.Header.Get("Retry-After"), body)
 	}
 
-	small := auth(api.TokenRequest{Name: "small", Scope: access.Write, Limits: api.TokenLimits{Body: 2000}})
+	small := auth(api.TokenRequest{Name: "small", Scope: access.Write, Limits: access.Limits{Body: 2000}})
 	for size, want := range map[int]int{100: http.StatusOK, 3000: http.StatusRequestEntityTooLarge} {
 		res, body := n.request(t, "POST", "/v1/sessions/session-one/entries", message("x"+http.StatusText(want)[:2], "a", strings.Repeat("w", size)), "Authorization", small)
 		if res.StatusCode != want {
@@ -53,7 +53,7 @@ func TestTokenLimitsReturnRetryAfter(t *testing.T) {
 		}
 	}
 
-	few := &client.Client{Base: n.Base, Token: strings.TrimPrefix(auth(api.TokenRequest{Name: "few", Scope: access.Read, Limits: api.TokenLimits{Followers: 1}}), "Bearer ")}
+	few := &client.Client{Base: n.Base, Token: strings.TrimPrefix(auth(api.TokenRequest{Name: "few", Scope: access.Read, Limits: access.Limits{Followers: 1}}), "Bearer ")}
 	ctx, cancel := context.WithCancel(t.Context())
 	open := make(chan struct{})
 	ended := make(chan error, 1)

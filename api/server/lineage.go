@@ -12,6 +12,7 @@ import (
 	"github.com/sesslog/sesslog/core/convert"
 	"github.com/sesslog/sesslog/core/lineage"
 	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 func (s *Server) lineage(w http.ResponseWriter, r *http.Request) error {
@@ -100,7 +101,7 @@ func (s *Server) wholeGraph(ctx context.Context) (*lineage.Graph, error) {
 }
 
 // graphOf returns the graph of the sessions of rows, oldest first.
-func graphOf(rows []api.Row) *lineage.Graph {
+func graphOf(rows []catalog.Row) *lineage.Graph {
 	nodes := make([]lineage.Node, len(rows))
 	for i := range rows {
 		nodes[i] = nodeOf(&rows[i])
@@ -108,7 +109,7 @@ func graphOf(rows []api.Row) *lineage.Graph {
 	return lineage.New(nodes)
 }
 
-func nodeOf(r *api.Row) lineage.Node {
+func nodeOf(r *catalog.Row) lineage.Node {
 	n := lineage.Node{
 		ID:      r.ID,
 		AgentID: r.AgentID,

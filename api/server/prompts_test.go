@@ -9,6 +9,7 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 // asked maps each dialect to a session file with a prompt.
@@ -36,17 +37,17 @@ func TestPromptsOfEveryAgentAreFound(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		q    api.PromptQuery
+		q    catalog.PromptQuery
 		want []string
 	}{
-		{api.PromptQuery{}, []string{"omp: Log in by key", "operator: Why does the login fail?", "pi: Fix the login page"}},
-		{api.PromptQuery{Text: "log"}, []string{"omp: Log in by key", "operator: Why does the login fail?", "pi: Fix the login page"}},
-		{api.PromptQuery{Text: "LOGIN"}, []string{"operator: Why does the login fail?", "pi: Fix the login page"}},
-		{api.PromptQuery{Text: "fixed"}, nil},
-		{api.PromptQuery{CWD: "/src/api"}, []string{"operator: Why does the login fail?"}},
-		{api.PromptQuery{Dialect: "pi"}, []string{"pi: Fix the login page"}},
-		{api.PromptQuery{Session: "asked-pi", Text: "page"}, []string{"pi: Fix the login page"}},
-		{api.PromptQuery{Limit: 1}, []string{"omp: Log in by key"}},
+		{catalog.PromptQuery{}, []string{"omp: Log in by key", "operator: Why does the login fail?", "pi: Fix the login page"}},
+		{catalog.PromptQuery{Text: "log"}, []string{"omp: Log in by key", "operator: Why does the login fail?", "pi: Fix the login page"}},
+		{catalog.PromptQuery{Text: "LOGIN"}, []string{"operator: Why does the login fail?", "pi: Fix the login page"}},
+		{catalog.PromptQuery{Text: "fixed"}, nil},
+		{catalog.PromptQuery{CWD: "/src/api"}, []string{"operator: Why does the login fail?"}},
+		{catalog.PromptQuery{Dialect: "pi"}, []string{"pi: Fix the login page"}},
+		{catalog.PromptQuery{Session: "asked-pi", Text: "page"}, []string{"pi: Fix the login page"}},
+		{catalog.PromptQuery{Limit: 1}, []string{"omp: Log in by key"}},
 	} {
 		page, err := n.Prompts(t.Context(), c.q)
 		if err != nil {
@@ -74,7 +75,7 @@ func TestPromptIsFoundAfterAppendReturns(t *testing.T) {
 		if _, err := n.Append(t.Context(), "asked-pi", []byte(line), client.AppendOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		page, err := n.Prompts(t.Context(), api.PromptQuery{Text: fmt.Sprint("question ", i)})
+		page, err := n.Prompts(t.Context(), catalog.PromptQuery{Text: fmt.Sprint("question ", i)})
 		if err != nil || len(page.Prompts) != 1 {
 			t.Fatalf("question %d: %d prompts, %v", i, len(page.Prompts), err)
 		}
@@ -82,7 +83,7 @@ func TestPromptIsFoundAfterAppendReturns(t *testing.T) {
 	if err := n.Delete(t.Context(), "asked-pi", api.Notice{}); err != nil {
 		t.Fatal(err)
 	}
-	if page, err := n.Prompts(t.Context(), api.PromptQuery{}); err != nil || len(page.Prompts) != 0 {
+	if page, err := n.Prompts(t.Context(), catalog.PromptQuery{}); err != nil || len(page.Prompts) != 0 {
 		t.Errorf("prompts of a session in the trash: %d prompts, %v", len(page.Prompts), err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer/removal"
 )
@@ -50,7 +51,7 @@ func (s *Server) erase(w http.ResponseWriter, r *http.Request) error {
 }
 
 // eraseAudited erases a session, with audit records.
-func (s *Server) eraseAudited(ctx context.Context, id core.SessionID, q api.EraseRequest) (out *api.Receipt, err error) {
+func (s *Server) eraseAudited(ctx context.Context, id core.SessionID, q api.EraseRequest) (out *report.Receipt, err error) {
 	a, how, err := s.mayErase(ctx, id, q)
 	if err != nil {
 		return nil, err
@@ -115,7 +116,7 @@ func (s *Server) redact(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), s.flushAnd(removeTimeout))
 	defer cancel()
-	var out *removal.Redacted
+	var out *report.Redacted
 	err = s.audited(ctx, act{"redact", sess.ID(), q.Notice}, func(ctx context.Context) (string, error) {
 		if out, err = s.cfg.Remover.Redact(ctx, sess.ID(), red); err != nil {
 			return "", err
@@ -134,7 +135,7 @@ func (s *Server) previewRedaction(ctx context.Context, sess *engine.Session, q a
 	if err != nil {
 		return api.Redacted{}, err
 	}
-	out := api.Redacted{Redacted: removal.Redacted{
+	out := api.Redacted{Redacted: report.Redacted{
 		Session: sess.ID(), Log: s.cfg.Log.Name(), Cursor: cursorOf(sess), Entries: q.Entries, Forks: forks, Remains: []string{},
 	}, Wait: s.cfg.Remover.Wait()}
 	for i := range es {

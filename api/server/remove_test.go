@@ -16,6 +16,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 const secret = "the swordfish"
@@ -160,11 +161,11 @@ func TestErasedSessionIsGone(t *testing.T) {
 		}
 	}
 	for _, trash := range []bool{false, true} {
-		if list, err := n.List(ctx, client.ListOptions{Deleted: trash, Prefix: "session"}); err != nil || len(list.Sessions) != 0 {
+		if list, err := n.List(ctx, catalog.Filter{Deleted: trash, Prefix: "session"}); err != nil || len(list.Sessions) != 0 {
 			t.Errorf("listed: %+v, %v", list, err)
 		}
 	}
-	if page, err := n.Prompts(ctx, api.PromptQuery{Text: "swordfish"}); err != nil || len(page.Prompts) != 0 {
+	if page, err := n.Prompts(ctx, catalog.PromptQuery{Text: "swordfish"}); err != nil || len(page.Prompts) != 0 {
 		t.Errorf("prompts: %+v, %v", page, err)
 	}
 	again, err := n.Erase(ctx, id, api.EraseRequest{Notice: api.Notice{By: "bo", Why: "again"}})
@@ -311,7 +312,7 @@ func TestRedactedEntryIsGone(t *testing.T) {
 		}
 		n.forget(id)
 	}
-	if page, err := n.Prompts(ctx, api.PromptQuery{Text: "swordfish"}); err != nil || len(page.Prompts) != 0 {
+	if page, err := n.Prompts(ctx, catalog.PromptQuery{Text: "swordfish"}); err != nil || len(page.Prompts) != 0 {
 		t.Errorf("prompts: %+v, %v", page, err)
 	}
 	old := `{"type":"message","id":"aaaaaaaa","parentId":null,"timestamp":"2026-01-02T03:04:05.678Z","message":{"role":"user","content":"` + secret + `"}}`

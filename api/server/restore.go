@@ -16,9 +16,9 @@ import (
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/recordio"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
-	"github.com/sesslog/sesslog/stream"
 )
 
 // missingBlobs answers with the blobs that this node lacks or has damaged. It
@@ -345,7 +345,7 @@ func (rs *restoreRuns) begin(r *http.Request) *restoreRun {
 	}
 	ctx, cancel := context.WithTimeout(run.ctx, auditTimeout)
 	defer cancel()
-	if err := rs.server.writeAudit(ctx, run.act, stream.AuditBegun, "with "+r.Method+" "+r.URL.Path); err != nil {
+	if err := rs.server.writeAudit(ctx, run.act, report.AuditBegun, "with "+r.Method+" "+r.URL.Path); err != nil {
 		rs.server.cfg.Logger.Error("a restore that has begun is not in the audit records", "token", who, "err", err)
 	}
 	return run

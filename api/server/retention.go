@@ -10,8 +10,8 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/materializer/removal"
-	"github.com/sesslog/sesslog/stream"
 )
 
 // applyTimeout bounds the execution of a plan. The answer lists what remains;
@@ -19,7 +19,7 @@ import (
 const applyTimeout = time.Hour
 
 func (s *Server) plan(w http.ResponseWriter, r *http.Request) error {
-	var p api.Policy
+	var p report.Policy
 	if err := readJSON(r, &p); err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (s *Server) apply(w http.ResponseWriter, r *http.Request) error {
 
 // applyAudited executes a plan, with an audit record that has its policy.
 func (s *Server) applyAudited(ctx context.Context, q api.ApplyRequest) (*api.Applied, error) {
-	out := &api.Applied{Plan: q.Plan.ID, Outcomes: []api.PlanOutcome{}}
+	out := &api.Applied{Plan: q.Plan.ID, Outcomes: []report.Outcome{}}
 	policy, err := json.Marshal(q.Plan.Policy)
 	if err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (s *Server) applyAudited(ctx context.Context, q api.ApplyRequest) (*api.App
 	return out, s.audited(ctx, act{"retention", "", q.Notice}, func(ctx context.Context) (string, error) {
 		s.markErased(ctx, q)
 		for _, it := range q.Plan.Items {
-			o := api.PlanOutcome{Item: it, Done: true}
+			o := report.Outcome{Item: it, Done: true}
 			if err := s.applyItem(ctx, q, it); err != nil {
 				o.Done, o.Left = false, err.Error()
 			} else {
@@ -83,14 +83,14 @@ func (s *Server) applyAudited(ctx context.Context, q api.ApplyRequest) (*api.App
 	})
 }
 
-func (s *Server) applyItem(ctx context.Context, q api.ApplyRequest, it removal.Item) error {
+func (s *Server) applyItem(ctx context.Context, q api.ApplyRequest, it report.Item) error {
 	n := noticeOf(q, it)
-	if it.Do == removal.ToTrash {
+	if it.Do == report.ToTrash {
 		return s.auditAfter(ctx, act{"delete", it.Session, n}, func(ctx context.Context) error {
 			return s.cfg.Remover.Trash(ctx, it, coreNotice(n))
 		})
 	}
-	if it.Do != removal.ToErase {
+	if it.Do != report.ToErase {
 		return fmt.Errorf("it says to do %q: %w", it.Do, core.ErrInvalid)
 	}
 	if err := s.cfg.Remover.Unchanged(ctx, it); err != nil && !errors.Is(err, core.ErrDeleted) { // half erased
@@ -100,7 +100,7 @@ func (s *Server) applyItem(ctx context.Context, q api.ApplyRequest, it removal.I
 	return err
 }
 
-func noticeOf(q api.ApplyRequest, it removal.Item) api.Notice {
+func noticeOf(q api.ApplyRequest, it report.Item) api.Notice {
 	n := q.Notice
 	n.Why = fmt.Sprintf("%s (plan %s, %s)", n.Why, q.Plan.ID, it.Why)
 	return n
@@ -114,12 +114,12 @@ func (s *Server) markErased(ctx context.Context, q api.ApplyRequest) {
 		return
 	}
 	for _, it := range q.Plan.Items {
-		if it.Do != removal.ToErase || s.cfg.Remover.Unchanged(ctx, it) != nil {
+		if it.Do != report.ToErase || s.cfg.Remover.Unchanged(ctx, it) != nil {
 			continue
 		}
 		n := noticeOf(q, it)
 		a := act{"erase", it.Session, n}
-		if s.writeAudit(ctx, a, stream.AuditBegun, "") != nil {
+		if s.writeAudit(ctx, a, report.AuditBegun, "") != nil {
 			return
 		}
 		if _, err := s.cfg.Remover.Say(ctx, it.Session, coreNotice(n), removal.How{}); err != nil {
@@ -131,7 +131,7 @@ func (s *Server) markErased(ctx context.Context, q api.ApplyRequest) {
 // EmptyTrash erases the sessions whose time in the trash is over, on behalf of
 // the node, and returns their number.
 func (s *Server) EmptyTrash(ctx context.Context) (int, error) {
-	plan, err := s.cfg.Remover.Plan(ctx, api.Policy{EraseTrash: true})
+	plan, err := s.cfg.Remover.Plan(ctx, report.Policy{EraseTrash: true})
 	if err != nil || len(plan.Items) == 0 {
 		return 0, err
 	}

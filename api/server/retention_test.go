@@ -7,8 +7,9 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/api"
-	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/report"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 // old imports a session that was last modified on the given day of 2026-01.
@@ -30,7 +31,7 @@ func TestRetentionPlanIsAppliedExactly(t *testing.T) {
 	if err := n.Hold(ctx, "session-2", reason); err != nil {
 		t.Fatal(err)
 	}
-	plan, err := n.Plan(ctx, api.Policy{Rules: []api.PolicyRule{{Name: "few", Keep: 2, Per: "cwd"}}})
+	plan, err := n.Plan(ctx, report.Policy{Rules: []report.Rule{{Name: "few", Keep: 2, Per: "cwd"}}})
 	if err != nil || len(plan.Items) != 3 || plan.ID == "" || plan.More {
 		t.Fatalf("%+v, %v", plan, err)
 	}
@@ -39,7 +40,7 @@ func TestRetentionPlanIsAppliedExactly(t *testing.T) {
 			t.Errorf("item %d is %+v", i, it)
 		}
 	}
-	if list, err := n.List(ctx, client.ListOptions{Deleted: true}); err != nil || len(list.Sessions) != 0 {
+	if list, err := n.List(ctx, catalog.Filter{Deleted: true}); err != nil || len(list.Sessions) != 0 {
 		t.Errorf("planning changed something: %+v, %v", list, err)
 	}
 
@@ -60,7 +61,7 @@ func TestRetentionPlanIsAppliedExactly(t *testing.T) {
 	if err != nil || out.Done != 2 || out.Outcomes[1].Done || !strings.Contains(out.Outcomes[1].Left, "changed since the plan") {
 		t.Fatalf("%+v, %v", out, err)
 	}
-	if list, err := n.List(ctx, client.ListOptions{Deleted: true}); err != nil || len(list.Sessions) != 2 {
+	if list, err := n.List(ctx, catalog.Filter{Deleted: true}); err != nil || len(list.Sessions) != 2 {
 		t.Errorf("in the trash: %+v, %v", list, err)
 	}
 	info, err := n.Info(ctx, "session-1")
@@ -92,12 +93,12 @@ func TestTrashIsErasedOnlyAfterItsRetention(t *testing.T) {
 	if err := n.Delete(ctx, "session-1", reason); err != nil {
 		t.Fatal(err)
 	}
-	plan, err := n.Plan(ctx, api.Policy{EraseTrash: true})
+	plan, err := n.Plan(ctx, report.Policy{EraseTrash: true})
 	if err != nil || len(plan.Items) != 0 {
 		t.Fatalf("at once: %+v, %v", plan, err)
 	}
 	n.Config.Remover.Now = func() time.Time { return time.Now().Add(31 * 24 * time.Hour) }
-	if plan, err = n.Plan(ctx, api.Policy{EraseTrash: true}); err != nil || len(plan.Items) != 1 || plan.Items[0].Do != "erase" {
+	if plan, err = n.Plan(ctx, report.Policy{EraseTrash: true}); err != nil || len(plan.Items) != 1 || plan.Items[0].Do != "erase" {
 		t.Fatalf("a month later: %+v, %v", plan, err)
 	}
 	out, err := n.Apply(ctx, api.ApplyRequest{Notice: reason, Plan: plan})
@@ -118,12 +119,12 @@ func TestTrashIsErasedOnlyAfterItsRetention(t *testing.T) {
 func TestEmptyPolicyIsRejected(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	for what, p := range map[string]api.Policy{
+	for what, p := range map[string]report.Policy{
 		"empty":         {},
-		"no limit":      {Rules: []api.PolicyRule{{CWD: "/w"}}},
-		"below 0":       {Rules: []api.PolicyRule{{Keep: -1}}},
-		"per what":      {Rules: []api.PolicyRule{{Keep: 1, Per: "moon"}}},
-		"per of no one": {Rules: []api.PolicyRule{{OlderThan: 1, Per: "cwd"}}},
+		"no limit":      {Rules: []report.Rule{{CWD: "/w"}}},
+		"below 0":       {Rules: []report.Rule{{Keep: -1}}},
+		"per what":      {Rules: []report.Rule{{Keep: 1, Per: "moon"}}},
+		"per of no one": {Rules: []report.Rule{{OlderThan: 1, Per: "cwd"}}},
 	} {
 		if _, err := n.Plan(t.Context(), p); detail(t, err).Code != "invalid" {
 			t.Errorf("%s: %v", what, err)

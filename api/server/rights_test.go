@@ -19,6 +19,7 @@ import (
 	"github.com/sesslog/sesslog/api/access"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/api/server"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 var updateRights = flag.Bool("update-rights", false, "write testdata/rights.golden and testdata/prefix.golden anew")
@@ -27,7 +28,7 @@ var updateRights = flag.Bool("update-rights", false, "write testdata/rights.gold
 func withTokens(c *server.Config) { c.Token = "the-bootstrap-token" }
 
 // create creates a token and waits until the node accepts it.
-func (n *node) create(t *testing.T, q api.TokenRequest) api.MadeToken {
+func (n *node) create(t *testing.T, q api.TokenRequest) access.Issued {
 	t.Helper()
 	m, err := n.CreateToken(t.Context(), q)
 	if err != nil {
@@ -229,7 +230,7 @@ func TestRestrictedTokenSeesNoOtherChanges(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, withTokens)
 	c := &client.Client{Base: n.Base, Token: n.create(t, api.TokenRequest{Name: "ours", Scope: access.Read, Prefix: "ours-"}).Bearer}
-	list, err := c.List(t.Context(), client.ListOptions{})
+	list, err := c.List(t.Context(), catalog.Filter{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +240,7 @@ func TestRestrictedTokenSeesNoOtherChanges(t *testing.T) {
 		}
 	}
 	told := map[string]bool{}
-	err = c.Changes(t.Context(), client.ListOptions{}, list.Mark, func(ch api.RowChange) error {
+	err = c.Changes(t.Context(), catalog.Filter{}, list.Mark, func(ch api.RowChange) error {
 		told[string(ch.ID)] = true
 		if told["ours-000001"] && told["ours-000002"] {
 			return errEnough

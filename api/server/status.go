@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/stream"
 )
 
@@ -80,7 +81,7 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) error {
 }
 
 // lossesText describes what was found lost, "" for nothing.
-func lossesText(l api.Losses) string {
+func lossesText(l report.Losses) string {
 	switch {
 	case l.Redone+l.Rescued > 0:
 		return "the log had lost records; what this node knew of them was put back. Look after its servers' disks"

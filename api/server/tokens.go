@@ -40,9 +40,9 @@ func (s *Server) createToken(w http.ResponseWriter, r *http.Request) error {
 	if s.cfg.Tokens == nil {
 		return errNoTokens
 	}
-	var made api.MadeToken
+	var made access.Issued
 	err := s.audited(r.Context(), act{"token-create", "", q.Notice}, func(ctx context.Context) (_ string, err error) {
-		made, err = s.cfg.Tokens.Create(ctx, api.Token{
+		made, err = s.cfg.Tokens.Create(ctx, access.Token{
 			Name: q.Name, By: q.By, Expires: q.Expires,
 			Grant: access.Grant{Scope: q.Scope, Prefix: q.Prefix, Limits: q.Limits},
 		})
@@ -72,7 +72,7 @@ func (s *Server) rotateToken(w http.ResponseWriter, r *http.Request) error {
 	if s.cfg.Tokens == nil {
 		return errNoTokens
 	}
-	var made api.MadeToken
+	var made access.Issued
 	err := s.audited(r.Context(), act{"token-rotate", "", q.Notice}, func(ctx context.Context) (_ string, err error) {
 		made, err = s.cfg.Tokens.Rotate(ctx, r.PathValue("token"), keep)
 		return tokenText(made.Token), err
@@ -92,7 +92,7 @@ func (s *Server) revokeToken(w http.ResponseWriter, r *http.Request) error {
 	if s.cfg.Tokens == nil {
 		return errNoTokens
 	}
-	var gone api.Token
+	var gone access.Token
 	err := s.audited(r.Context(), act{"token-revoke", "", n}, func(ctx context.Context) (_ string, err error) {
 		gone, err = s.cfg.Tokens.Revoke(ctx, r.PathValue("token"))
 		return tokenText(gone), err
@@ -104,7 +104,7 @@ func (s *Server) revokeToken(w http.ResponseWriter, r *http.Request) error {
 }
 
 // tokenText names a token in an audit record.
-func tokenText(t api.Token) string {
+func tokenText(t access.Token) string {
 	text := fmt.Sprintf("token %s (%q), scope %s", t.ID, t.Name, t.Scope)
 	if t.Prefix != "" {
 		text += ", sessions " + t.Prefix + "…"
@@ -116,7 +116,7 @@ func tokenText(t api.Token) string {
 }
 
 // answerSecret answers with a secret, which no cache may keep.
-func answerSecret(w http.ResponseWriter, status int, m api.MadeToken) error {
+func answerSecret(w http.ResponseWriter, status int, m access.Issued) error {
 	w.Header().Set("Cache-Control", "no-store")
 	return answer(w, status, m)
 }

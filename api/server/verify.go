@@ -5,7 +5,7 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/materializer/verify"
 )
 
@@ -53,7 +53,7 @@ func (s *Server) repair(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, report)
 }
 
-func reportOf(r *verify.Report) api.Report {
+func reportOf(r *report.Verification) api.Report {
 	out := api.Report{Verification: *r}
 	if m := r.Snapshot; m != nil {
 		snap := snapshotOf(m)
@@ -103,7 +103,7 @@ func (s *Server) rebuild(w http.ResponseWriter, r *http.Request) error {
 
 // truncationBlocker names a session that prevents the truncation of a shard, or
 // returns "".
-func truncationBlocker(w materializer.ShardWork) string {
+func truncationBlocker(w report.ShardWork) string {
 	if len(w.InWay) == 0 {
 		return ""
 	}

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 const (
@@ -89,7 +89,7 @@ func (a app) completeSessions(cmd *cobra.Command, _ []string, typed string) ([]s
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
 	defer cancel()
-	page, err := node.List(ctx, client.ListOptions{Prefix: typed, Limit: completionMost})
+	page, err := node.List(ctx, catalog.Filter{Prefix: typed, Limit: completionMost})
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveDefault
 	}

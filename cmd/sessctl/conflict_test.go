@@ -93,7 +93,7 @@ func TestAppendReportsBranchHead(t *testing.T) {
 	var query string
 	f.Mux.HandleFunc("POST /v1/sessions/"+testID+"/entries", func(w http.ResponseWriter, r *http.Request) {
 		query = r.URL.RawQuery
-		_ = json.NewEncoder(w).Encode(api.Appended{IDs: []string{"x"}, Stored: 1, Head: "side"})
+		_ = json.NewEncoder(w).Encode(core.Receipt{IDs: []string{"x"}, Stored: 1, Head: "side"})
 	})
 	f.stdin = "{}"
 	got := f.run("append", testID, "--on-conflict", "branch", "--head-name", "side")

@@ -95,7 +95,7 @@ func TestDryRunSendsDryRunRequests(t *testing.T) {
 	}
 	f.Mux.HandleFunc("POST /v1/dry-run/sessions/"+testID+"/claims", take(api.Claimed{Claim: core.Claim{Writer: "w1", Epoch: 2}, Head: "main"}))
 	for _, at := range []string{"/v1/", "/v1/dry-run/"} {
-		f.Mux.HandleFunc("POST "+at+"sessions/"+testID+"/entries", take(api.Appended{IDs: []string{"a"}, Stored: 1, Cursor: core.Cursor{Seq: 7}}))
+		f.Mux.HandleFunc("POST "+at+"sessions/"+testID+"/entries", take(core.Receipt{IDs: []string{"a"}, Stored: 1, Cursor: core.Cursor{Seq: 7}}))
 	}
 	const said = "sessctl: dry run: nothing is stored; the result would be:\n"
 	wantResult(t, f.run("claim", "--dry-run", testID), 0, "is held, by writer w1", said)

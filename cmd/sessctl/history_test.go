@@ -7,8 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sesslog/sesslog/api"
-	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 // OMP-43
@@ -19,7 +18,7 @@ func TestHistoryShowsEachPromptOnALine(t *testing.T) {
 	var asked []string
 	f.Mux.HandleFunc("GET /v1/prompts", func(w http.ResponseWriter, r *http.Request) {
 		asked = append(asked, r.URL.Query().Encode())
-		page := client.PromptPage{Prompts: []api.Prompt{
+		page := catalog.PromptPage{Prompts: []catalog.Prompt{
 			{Session: testID, Dialect: "pi", CWD: "/w", Time: "2026-01-02T03:04:05.000Z", Prompt: "one\n\ttwo \x1b[31m" + strings.Repeat("x", 300)},
 		}}
 		if r.URL.Query().Get("before") == "" {
@@ -48,7 +47,7 @@ func TestHistoryShowsEachPromptOnALine(t *testing.T) {
 func TestHistoryWithoutPrompts(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	f.Answers("GET /v1/prompts", client.PromptPage{Behind: 3})
+	f.Answers("GET /v1/prompts", catalog.PromptPage{Behind: 3})
 	wantResult(t, f.run("history"), 0, "", "no prompts")
 	wantResult(t, f.run("history"), 0, "", "has not indexed 3 sessions yet")
 	wantResult(t, f.run("history", "-o", "json"), 0, "[]\n", "")

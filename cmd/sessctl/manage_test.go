@@ -10,6 +10,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 // OP-23, PI-32
@@ -21,7 +22,7 @@ func TestBranchWithASummary(t *testing.T) {
 	f.Mux.HandleFunc("POST /v1/sessions/"+testID+"/branch", func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
 		sent, head, key = string(b), r.Header.Get(api.HeaderHead), r.Header.Get(api.HeaderIdempotency)
-		_ = json.NewEncoder(w).Encode(api.Appended{IDs: []string{"e9"}, Cursor: core.Cursor{Seq: 4}, Stored: 1})
+		_ = json.NewEncoder(w).Encode(core.Receipt{IDs: []string{"e9"}, Cursor: core.Cursor{Seq: 4}, Stored: 1})
 	})
 	want := `{"session":"` + testID + `","head":"main","leaf":"e9","seq":"4-0000000000000000"}`
 	wantResult(t, f.run("branch", testID, "e1", "--summary", "tried", "--details", `{"a":1}`, "-o", "json"), 0, want, "")
@@ -73,9 +74,9 @@ func TestContinueAndNarrowListings(t *testing.T) {
 	var query string
 	f.Mux.HandleFunc("GET /v1/sessions", func(w http.ResponseWriter, r *http.Request) {
 		query = r.URL.RawQuery
-		list := api.List{Sessions: []api.Row{}}
+		list := api.List{Sessions: []catalog.Row{}}
 		if r.URL.Query().Get("cwd") == "/work" {
-			list.Sessions = append(list.Sessions, api.Row{ID: testID})
+			list.Sessions = append(list.Sessions, catalog.Row{ID: testID})
 		}
 		_ = json.NewEncoder(w).Encode(list)
 	})
@@ -123,7 +124,7 @@ func TestAppendOfAKind(t *testing.T) {
 		f.Mux.HandleFunc("POST /v1/sessions/"+testID+"/entries", func(w http.ResponseWriter, r *http.Request) {
 			b, _ := io.ReadAll(r.Body)
 			line = string(b)
-			_ = json.NewEncoder(w).Encode(api.Appended{IDs: []string{"e9"}, Stored: 1})
+			_ = json.NewEncoder(w).Encode(core.Receipt{IDs: []string{"e9"}, Stored: 1})
 		})
 		wantResult(t, f.run(append([]string{"append", testID, "--kind"}, c.args...)...), 0, "1 line stored", "")
 		for _, want := range c.want {

@@ -13,13 +13,14 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 func TestEveryFormatOfAList(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	long := strings.Repeat("long ", 60)
-	f.Answers("GET /v1/sessions", api.List{Sessions: []api.Row{{ID: testID, Dialect: "pi", CWD: "/work/here", Entries: 3, Summary: core.Summary{First: long}}}})
+	f.Answers("GET /v1/sessions", api.List{Sessions: []catalog.Row{{ID: testID, Dialect: "pi", CWD: "/work/here", Entries: 3, Summary: core.Summary{First: long}}}})
 	wantResult(t, f.run("ls", "-o", "yaml"), cli.ExitUsage, "", "not one of table, wide, json")
 	wide := f.run("ls", "-o", "wide")
 	wantResult(t, wide, 0, "CWD", "")
@@ -152,7 +153,7 @@ func TestTopShowsRatesAndBusiestFirst(t *testing.T) {
 		_, _ = w.Write([]byte(lines))
 	})
 	f.Mux.HandleFunc("GET /v1/sessions", func(w http.ResponseWriter, _ *http.Request) {
-		_ = json.NewEncoder(w).Encode(api.List{Sessions: []api.Row{
+		_ = json.NewEncoder(w).Encode(api.List{Sessions: []catalog.Row{
 			{ID: "calm-session", Entries: 5}, {ID: "busy-session", Entries: 10 * looks},
 		}})
 	})

@@ -12,6 +12,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 // pruneNode has sessions that are hours old as their ids say, and remembers
@@ -20,7 +21,7 @@ func pruneNode(t *testing.T) (f *fakeNode, deleted func() map[string]string) {
 	t.Helper()
 	f = newFake(t)
 	ago := func(d time.Duration) string { return time.Now().Add(-d).UTC().Format("2006-01-02T15:04:05.000Z") }
-	rows := []api.Row{
+	rows := []catalog.Row{
 		{ID: "old-0001h", Dialect: "nova", CWD: "/lab", Seq: 3, Summary: core.Summary{Modified: ago(time.Hour), Created: ago(99 * time.Hour)}},
 		{ID: "old-0030h", Dialect: "nova", CWD: "/lab", Seq: 3, Summary: core.Summary{Modified: ago(30 * time.Hour)}},
 		{ID: "old-0040h", Dialect: "pi", CWD: "/lab/", Seq: 3, Summary: core.Summary{Modified: ago(40 * time.Hour)}},

@@ -8,9 +8,10 @@ import (
 
 	"github.com/sesslog/sesslog/agent"
 	"github.com/sesslog/sesslog/agent/process"
-	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
+	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/internal/testkit"
+	"github.com/sesslog/sesslog/session"
 )
 
 // The agent is omp, because pi may run on the machine of the tests.
@@ -49,12 +50,12 @@ func TestResumeRespectsNodeWithTheSameHostName(t *testing.T) {
 
 // claimedHere is heldBy with an active holder on a host with this name, which
 // remembers h.
-func claimedHere(t *testing.T, by, dialect string, h agent.StoredClaim) (f *fakeNode, asked func() []api.ClaimRequest) {
+func claimedHere(t *testing.T, by, dialect string, h agent.StoredClaim) (f *fakeNode, asked func() []core.ClaimRequest) {
 	t.Helper()
 	claim := mine("w0")
 	_, claim.Host = testApp(nil).Caller()
 	claim.By = by
-	f, asked = heldWith(t, claim, &api.Life{State: api.LifeAlive, Seen: time.Now()}, dialect)
+	f, asked = heldWith(t, claim, &session.Life{State: session.LifeAlive, Seen: time.Now()}, dialect)
 	if err := testApp(map[string]string{"HOME": f.home}).Claims().Save(h); err != nil {
 		t.Fatal(err)
 	}

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/api"
-	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 // FLEET-18, NOVA-34: what ls is told, the node is asked for.
@@ -19,7 +19,7 @@ func TestLsAsksForWhatItsFlagsSay(t *testing.T) {
 	var asked []string
 	f.Mux.HandleFunc("GET /v1/sessions", func(w http.ResponseWriter, r *http.Request) {
 		asked = append(asked, r.URL.Query().Encode())
-		_ = json.NewEncoder(w).Encode(api.List{Sessions: []api.Row{{ID: testID}}})
+		_ = json.NewEncoder(w).Encode(api.List{Sessions: []catalog.Row{{ID: testID}}})
 	})
 	wantResult(t, f.run("ls", "01", "--cwd", "/w", "--below", "--dialect", "pi", "--holder", "host", "--tag", "a", "--tag", "b", "--label", "l",
 		"--name", "n", "--text", "t", "--state", "open", "--since", "2026-01-02", "--until", "2026-01-03T00:00:00Z", "--created-since", "2025-01-01",
@@ -64,12 +64,12 @@ func TestSearchShowsEachEntryOnALine(t *testing.T) {
 	f.Mux.HandleFunc("GET /v1/search", func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
 		asked = append(asked, q.Encode())
-		page := client.SearchPage{Hits: []api.Hit{{Session: testID, Entry: "e1", Kind: "user", Time: "2026-01-02T03:04:05Z", Snippet: "…the\n\x1b[31mneedle…", CWD: "/w", Dialect: "pi"}}}
+		page := catalog.SearchPage{Hits: []catalog.Hit{{Session: testID, Entry: "e1", Kind: "user", Time: "2026-01-02T03:04:05Z", Snippet: "…the\n\x1b[31mneedle…", CWD: "/w", Dialect: "pi"}}}
 		if q.Get("before") == "" {
 			page.Next = "k"
 		}
 		if q.Get("q") == "nothing" {
-			page = client.SearchPage{Hits: []api.Hit{}}
+			page = catalog.SearchPage{Hits: []catalog.Hit{}}
 		}
 		_ = json.NewEncoder(w).Encode(page)
 	})

@@ -11,17 +11,18 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/session"
 )
 
 // heldBy returns a node on which a writer with that life holds main of testID. It
 // grants every claim.
-func heldBy(t *testing.T, life *api.Life) (f *fakeNode, asked func() []api.ClaimRequest) {
+func heldBy(t *testing.T, life *session.Life) (f *fakeNode, asked func() []core.ClaimRequest) {
 	t.Helper()
 	return heldWith(t, mine("w0"), life, "pi")
 }
 
 // heldWith is heldBy with that claim, in a session of that agent.
-func heldWith(t *testing.T, claim *core.Claim, life *api.Life, agent string) (f *fakeNode, asked func() []api.ClaimRequest) {
+func heldWith(t *testing.T, claim *core.Claim, life *session.Life, agent string) (f *fakeNode, asked func() []core.ClaimRequest) {
 	t.Helper()
 	f = newFake(t)
 	f.Has([]string{testID})
@@ -34,20 +35,20 @@ func heldWith(t *testing.T, claim *core.Claim, life *api.Life, agent string) (f 
 		w.Header().Set(api.HeaderFile, "talk.jsonl")
 		w.Header().Set(api.HeaderCursor, "4-0000000000000000")
 	})
-	var got []api.ClaimRequest
+	var got []core.ClaimRequest
 	f.Mux.HandleFunc("POST /v1/sessions/"+testID+"/claims", func(w http.ResponseWriter, r *http.Request) {
-		var q api.ClaimRequest
+		var q core.ClaimRequest
 		_ = json.NewDecoder(r.Body).Decode(&q)
 		got = append(got, q)
 		_ = json.NewEncoder(w).Encode(api.Claimed{Claim: *mine("w1"), Head: q.Head, Former: claim})
 	})
-	return f, func() []api.ClaimRequest { return got }
+	return f, func() []core.ClaimRequest { return got }
 }
 
 func TestResumeRespectsActiveHolder(t *testing.T) {
 	t.Parallel()
 	seen := time.Now().Add(-3 * time.Second)
-	for _, life := range []api.Life{{State: api.LifeAlive, Seen: seen}, {State: api.LifeNew, Seen: seen}} {
+	for _, life := range []session.Life{{State: session.LifeAlive, Seen: seen}, {State: session.LifeNew, Seen: seen}} {
 		f, asked := heldBy(t, &life)
 		got := f.run("resume", testID, "--dir", t.TempDir())
 		wantResult(t, got, cli.ExitFenced, "", `head "main" of session `+testID+" is held by pi on a-host")
@@ -69,9 +70,9 @@ func TestResumeRespectsActiveHolder(t *testing.T) {
 // The request names the holder, so that no other one is fenced.
 func TestResumeTakesOverFromSilentHolder(t *testing.T) {
 	t.Parallel()
-	for _, life := range []api.Life{{State: api.LifeSilent, Seen: time.Unix(1, 0)}, {State: "unknown"}} {
+	for _, life := range []session.Life{{State: session.LifeSilent, Seen: time.Unix(1, 0)}, {State: "unknown"}} {
 		f, asked := heldBy(t, &life)
-		said := map[api.Life]string{}
+		said := map[session.Life]string{}
 		said[life] = "taken over from pi on a-host, "
 		wantResult(t, f.run("resume", testID, "--dir", t.TempDir()), 0, said[life], "")
 		if q := asked(); len(q) != 1 || !q[0].TakeOver || q[0].From != "w0" {
@@ -83,7 +84,7 @@ func TestResumeTakesOverFromSilentHolder(t *testing.T) {
 func TestResumeTakesOverOwnClaimUnlessActive(t *testing.T) {
 	t.Parallel()
 	for state, code := range map[string]int{"new": 0, "unknown": 0, "silent": 0, "alive": cli.ExitFenced} {
-		life := api.Life{Seen: time.Now()}
+		life := session.Life{Seen: time.Now()}
 		_ = json.Unmarshal([]byte(`"`+state+`"`), &life.State)
 		f, _ := heldBy(t, &life)
 		a := testApp(map[string]string{"HOME": f.home})
@@ -98,7 +99,7 @@ func TestResumeTakesOverOwnClaimUnlessActive(t *testing.T) {
 
 func TestHeads(t *testing.T) {
 	t.Parallel()
-	f, _ := heldBy(t, &api.Life{State: api.LifeAlive, Seen: time.Now().Add(time.Hour)}) // in the future: shown as 0s ago, however long the test takes
+	f, _ := heldBy(t, &session.Life{State: session.LifeAlive, Seen: time.Now().Add(time.Hour)}) // in the future: shown as 0s ago, however long the test takes
 	wantResult(t, f.run("heads", testID), 0, `HEAD  AT    APART  HELD BY                           TYPE     TEXT
 main  e1    -      pi on a-host, alive, seen 0s ago  message  user: hi␛
 side  none  +2 -1  -                                 -`, "")

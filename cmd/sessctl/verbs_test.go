@@ -15,8 +15,10 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/internal/testkit"
-	"github.com/sesslog/sesslog/materializer/verify"
+	"github.com/sesslog/sesslog/session"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 func mine(writer string) *core.Claim {
@@ -37,7 +39,7 @@ func TestAppendSendsLinesAsTheyAre(t *testing.T) {
 	f.Mux.HandleFunc("POST /v1/sessions/"+testID+"/entries", func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
 		got, h = string(b), r.Header
-		_ = json.NewEncoder(w).Encode(api.Appended{IDs: []string{"a", "b"}, Stored: 1, Blobs: 2, Cursor: core.Cursor{Seq: 7}})
+		_ = json.NewEncoder(w).Encode(core.Receipt{IDs: []string{"a", "b"}, Stored: 1, Blobs: 2, Cursor: core.Cursor{Seq: 7}})
 	})
 	f.stdin = "{\"n\":1.0}\r\n\n{\"n\": 2}"
 	wantResult(t, f.run("append", "01aa", "--head", "side", "--writer", "w", "--after", "3-0000000000000000"), 0,
@@ -67,7 +69,7 @@ func TestAppendRetries(t *testing.T) {
 		if tries.Add(1) == 1 || r.Header.Get(api.HeaderHead) == "lost" {
 			panic(http.ErrAbortHandler)
 		}
-		_ = json.NewEncoder(w).Encode(api.Appended{})
+		_ = json.NewEncoder(w).Encode(core.Receipt{})
 	})
 	f.stdin = "{}"
 	wantResult(t, f.run("append", testID), 0, "0 lines stored", "")
@@ -83,7 +85,7 @@ func TestWritesSpeakFromTheRememberedClaim(t *testing.T) {
 	var writer atomic.Value
 	f.Mux.HandleFunc("POST /v1/sessions/"+testID+"/labels", func(w http.ResponseWriter, r *http.Request) {
 		writer.Store(r.Header.Get(api.HeaderWriter))
-		_ = json.NewEncoder(w).Encode(api.Appended{IDs: []string{"x"}, Stored: 1})
+		_ = json.NewEncoder(w).Encode(core.Receipt{IDs: []string{"x"}, Stored: 1})
 	})
 	label := func(args ...string) string {
 		t.Helper()
@@ -137,7 +139,7 @@ func TestFencedClaimIsForgotten(t *testing.T) {
 			f.grants("w1", nil)
 			f.Mux.HandleFunc("POST /v1/sessions/"+testID+"/name", func(w http.ResponseWriter, r *http.Request) {
 				if r.Header.Get(api.HeaderWriter) == "" {
-					_ = json.NewEncoder(w).Encode(api.Appended{})
+					_ = json.NewEncoder(w).Encode(core.Receipt{})
 					return
 				}
 				w.WriteHeader(http.StatusConflict)
@@ -182,7 +184,7 @@ func resumable(t *testing.T, text string) (*fakeNode, *atomic.Int32) {
 		_, _ = io.WriteString(w, f.info.Load().(string))
 	})
 	f.Answers("GET /v1/sessions/"+testID+"/heads", api.Heads{Session: testID, Heads: []api.HeadInfo{
-		{Head: "main", Claim: &core.Claim{Agent: "omp", Host: "b-host", Writer: "w0"}, Life: &api.Life{State: "unknown"}},
+		{Head: "main", Claim: &core.Claim{Agent: "omp", Host: "b-host", Writer: "w0"}, Life: &session.Life{State: "unknown"}},
 	}})
 	f.Mux.HandleFunc("GET /v1/sessions/"+testID+"/file", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set(api.HeaderDir, "--lab--")
@@ -196,7 +198,7 @@ func resumable(t *testing.T, text string) (*fakeNode, *atomic.Int32) {
 	var claims atomic.Int32
 	f.Mux.HandleFunc("POST /v1/sessions/"+testID+"/claims", func(w http.ResponseWriter, r *http.Request) {
 		claims.Add(1)
-		var q api.ClaimRequest
+		var q core.ClaimRequest
 		if err := json.NewDecoder(r.Body).Decode(&q); err != nil || !q.TakeOver || q.Agent != "pi" {
 			t.Errorf("asked for %+v, %v", q, err)
 		}
@@ -421,11 +423,11 @@ func TestTail(t *testing.T) {
 func TestLs(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	row := api.Row{ID: testID, Dialect: "pi", CWD: "/lab", Entries: 3, Seq: 2, Summary: core.Summary{First: "say\x1b hi", Modified: "2001-02-03T04:05:06.000Z"}}
+	row := catalog.Row{ID: testID, Dialect: "pi", CWD: "/lab", Entries: 3, Seq: 2, Summary: core.Summary{First: "say\x1b hi", Modified: "2001-02-03T04:05:06.000Z"}}
 	f.Mux.HandleFunc("GET /v1/sessions", func(w http.ResponseWriter, r *http.Request) {
-		list := api.List{Sessions: []api.Row{row}, Next: "2"}
+		list := api.List{Sessions: []catalog.Row{row}, Next: "2"}
 		if r.URL.Query().Get("after") == "2" {
-			list = api.List{Sessions: []api.Row{{ID: "01bbbbbb", Deleted: true, CWD: "/x"}}}
+			list = api.List{Sessions: []catalog.Row{{ID: "01bbbbbb", Deleted: true, CWD: "/x"}}}
 		}
 		if r.URL.Query().Get("prefix") == "none" {
 			list = api.List{}
@@ -439,7 +441,7 @@ func TestLs(t *testing.T) {
 	wantResult(t, f.run("ls", "--limit", "1"), 0, "say", "there are more")
 	wantResult(t, f.run("ls", "none"), 0, "", "no session matches")
 	wantResult(t, f.run("ls", "none", "-o", "json"), 0, "[]\n", "")
-	var rows []api.Row
+	var rows []catalog.Row
 	if err := json.Unmarshal([]byte(f.run("ls", "-o", "json").out), &rows); err != nil || len(rows) != 2 {
 		t.Errorf("%v, %v", rows, err)
 	}
@@ -470,11 +472,11 @@ func TestVerify(t *testing.T) {
 	f := newFake(t)
 	f.Has([]string{"good-0001", "harm-0001"}, "gone-0001")
 	for _, id := range []string{"good-0001", "gone-0001"} {
-		f.Answers("GET /v1/sessions/"+id+"/verify", api.Report{Verification: verify.Report{Session: core.SessionID(id), Records: 2, Entries: 1}})
+		f.Answers("GET /v1/sessions/"+id+"/verify", api.Report{Verification: report.Verification{Session: core.SessionID(id), Records: 2, Entries: 1}})
 	}
-	harm := []api.Problem{{Kind: "blob", What: "sha256:12", Detail: "it is not there", Next: "restore it"}}
-	f.Answers("GET /v1/sessions/harm-0001/verify", api.Report{Verification: verify.Report{Session: "harm-0001", Problems: harm}})
-	f.Answers("POST /v1/sessions/harm-0001/repair", api.Report{Verification: verify.Report{Session: "harm-0001", Redone: 2}, Mended: harm})
+	harm := []report.Problem{{Kind: "blob", What: "sha256:12", Detail: "it is not there", Next: "restore it"}}
+	f.Answers("GET /v1/sessions/harm-0001/verify", api.Report{Verification: report.Verification{Session: "harm-0001", Problems: harm}})
+	f.Answers("POST /v1/sessions/harm-0001/repair", api.Report{Verification: report.Verification{Session: "harm-0001", Redone: 2}, Mended: harm})
 	f.Answers("GET /v1/verify", api.LogReport{Log: "main", Sessions: []core.SessionID{"good-0001", "harm-0001", "gone-0001"}})
 	wantResult(t, f.run("verify", "good"), 0, "good-0001  all is well: 2 records, 1 entry, 0 blobs\n", "")
 	wantResult(t, f.run("verify", "harm"), cli.ExitDamaged, "harm-0001  1 problem: ", "sessctl: verify: 1 problem in 1 place\n")

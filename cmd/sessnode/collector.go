@@ -11,6 +11,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"github.com/sesslog/sesslog/blobstore"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/materializer/gc"
 	"github.com/sesslog/sesslog/stream"
 )
@@ -38,8 +39,8 @@ func recordDeletions(bucket blobstore.Bucket, audit *stream.Audit) func(context.
 		if err := bucket.Put(ctx, key, &lines, int64(lines.Len())); err != nil {
 			return err
 		}
-		return audit.Write(ctx, stream.AuditRecord{
-			Act: "gc", By: d.By, Host: d.Host, Why: d.Why, Node: d.Node, Outcome: stream.AuditBegun,
+		return audit.Write(ctx, report.AuditRecord{
+			Act: "gc", By: d.By, Host: d.Host, Why: d.Why, Node: d.Node, Outcome: report.AuditBegun,
 			Detail: fmt.Sprintf("run %s: deleting %d blobs, %d bytes, listed in %s", d.Run, len(d.Blobs), size, key),
 		})
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sesslog/sesslog/blobstore/memblob"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/materializer/gc"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
@@ -83,7 +84,7 @@ func TestDeletionIsRecordedInBucketAndAudit(t *testing.T) {
 		t.Fatalf("%+v, %v, in the bucket %q", rs, err, keys)
 	}
 	want := "run run-1: deleting 2 blobs, 30 bytes, listed in " + keys[0]
-	if r := rs[0]; r.Act != "gc" || r.Outcome != stream.AuditBegun || r.By != "ada" || r.Why != "cleaning" || r.Detail != want {
+	if r := rs[0]; r.Act != "gc" || r.Outcome != report.AuditBegun || r.By != "ada" || r.Why != "cleaning" || r.Detail != want {
 		t.Errorf("recorded: %+v", r)
 	}
 	conn.Close()

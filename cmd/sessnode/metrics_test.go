@@ -139,7 +139,7 @@ func work(t *testing.T, url string) core.SessionID {
 		return err
 	}
 	claim := func(writer string, takeOver bool) error {
-		_, err := c.Claim(ctx, string(id), api.ClaimRequest{Writer: writer, Agent: "test", TakeOver: takeOver})
+		_, err := c.Claim(ctx, string(id), core.ClaimRequest{Writer: writer, Agent: "test", TakeOver: takeOver})
 		return err
 	}
 	for _, step := range []struct {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/sesslog/sesslog/core/report"
 )
 
 // overdue is after how many graces a blob should have been deleted from the trash.
@@ -33,7 +35,7 @@ func (d *Doctor) blobs(ctx context.Context, f *finder) (string, error) {
 		}
 	}
 	if late > 0 {
-		f.add(Note, "blobs", fmt.Sprintf("%s in the trash should have been deleted long ago, %s: no collector runs", count(late, "copy", "copies"), sizeOf(lateBytes)),
+		f.add(report.Note, "blobs", fmt.Sprintf("%s in the trash should have been deleted long ago, %s: no collector runs", count(late, "copy", "copies"), sizeOf(lateBytes)),
 			"sessctl blobs gc --apply, every day, or the setting blobs.collect")
 	}
 	return fmt.Sprintf("%s, %s; %d in the trash", count(blobs, "blob", "blobs"), sizeOf(bytes), copies), nil
@@ -62,12 +64,12 @@ func (d *Doctor) audit(ctx context.Context, f *finder) (string, error) {
 }
 
 func (d *Doctor) auditRoom(f *finder, used, most uint64) {
-	level := Level("")
+	level := report.Level("")
 	switch share := float64(used) / float64(most); {
 	case share >= auditDanger:
-		level = Danger
+		level = report.Danger
 	case share >= auditWarn:
-		level = Warning
+		level = report.Warning
 	default:
 		return
 	}

@@ -9,14 +9,15 @@ import (
 
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/blobstore/memblob"
+	"github.com/sesslog/sesslog/core/report"
 )
 
 func TestAuditCapacityIsReported(t *testing.T) {
 	t.Parallel()
-	for used, want := range map[uint64]Level{0: "", 79_999: "", 80_000: Warning, 94_999: Warning, 95_000: Danger, 100_000: Danger} {
+	for used, want := range map[uint64]report.Level{0: "", 79_999: "", 80_000: report.Warning, 94_999: report.Warning, 95_000: report.Danger, 100_000: report.Danger} {
 		f := &finder{}
 		(&Doctor{}).auditRoom(f, used, 100_000)
-		got := Level("")
+		got := report.Level("")
 		if len(f.found) > 0 {
 			got = f.found[0].Level
 		}

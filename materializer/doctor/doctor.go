@@ -9,6 +9,7 @@ import (
 
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/verify"
@@ -59,16 +60,16 @@ type Doctor struct {
 const mostFindings = 100
 
 // Examine checks everything and changes nothing. It fails only if ctx ends.
-func (d *Doctor) Examine(ctx context.Context) (*Report, error) {
+func (d *Doctor) Examine(ctx context.Context) (*report.Examination, error) {
 	r, _, err := d.examine(ctx)
 	return r, err
 }
 
 // examine is Examine, and returns the findings with what repairs them, in the order
 // of the report.
-func (d *Doctor) examine(ctx context.Context) (*Report, []treatable, error) {
+func (d *Doctor) examine(ctx context.Context) (*report.Examination, []treatable, error) {
 	var found []treatable
-	r := &Report{Log: d.Log.Name(), Node: d.Node.Name, Checks: []Check{}, Findings: []Finding{}}
+	r := &report.Examination{Log: d.Log.Name(), Node: d.Node.Name, Checks: []report.Check{}, Findings: []report.Finding{}}
 	held := holdings{}
 	for _, c := range []struct {
 		name string
@@ -94,9 +95,9 @@ func (d *Doctor) examine(ctx context.Context) (*Report, []treatable, error) {
 		}
 		if err != nil {
 			seen = "not looked at"
-			f.add(Warning, c.name, "the check failed: "+err.Error(), "try again after the other problems are repaired")
+			f.add(report.Warning, c.name, "the check failed: "+err.Error(), "try again after the other problems are repaired")
 		}
-		r.Checks = append(r.Checks, Check{Name: c.name, Seen: seen})
+		r.Checks = append(r.Checks, report.Check{Name: c.name, Seen: seen})
 		found = append(found, f.all()...)
 	}
 	slices.SortStableFunc(found, func(a, b treatable) int { return b.Level.Compare(a.Level) })
@@ -108,7 +109,7 @@ func (d *Doctor) examine(ctx context.Context) (*Report, []treatable, error) {
 
 // Treat examines, repairs what is safe to repair, and marks the findings that it
 // repaired.
-func (d *Doctor) Treat(ctx context.Context) (*Report, error) {
+func (d *Doctor) Treat(ctx context.Context) (*report.Examination, error) {
 	r, found, err := d.examine(ctx)
 	if err != nil {
 		return nil, err
@@ -135,21 +136,21 @@ type finder struct {
 	more  int
 }
 
-func (f *finder) add(level Level, what, detail, next string) {
+func (f *finder) add(level report.Level, what, detail, next string) {
 	f.addTreatable(level, what, detail, next, nil)
 }
 
-func (f *finder) addTreatable(level Level, what, detail, next string, treat func(context.Context) error) {
+func (f *finder) addTreatable(level report.Level, what, detail, next string, treat func(context.Context) error) {
 	if len(f.found) == mostFindings {
 		f.more++
 		return
 	}
-	f.found = append(f.found, treatable{Finding{Check: f.check, Level: level, What: what, Detail: detail, Next: next}, treat})
+	f.found = append(f.found, treatable{report.Finding{Check: f.check, Level: level, What: what, Detail: detail, Next: next}, treat})
 }
 
 func (f *finder) all() []treatable {
 	if f.more == 0 {
 		return f.found
 	}
-	return append(f.found, treatable{Finding: Finding{Check: f.check, Level: f.found[0].Level, What: f.check, Detail: fmt.Sprintf("and %d more", f.more)}})
+	return append(f.found, treatable{Finding: report.Finding{Check: f.check, Level: f.found[0].Level, What: f.check, Detail: fmt.Sprintf("and %d more", f.more)}})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/blobstore/memblob"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
@@ -51,20 +52,20 @@ func TestChangedStreamSettingsAreDanger(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := look()
-	if len(found) != 1 || found[0].Level != Danger || found[0].What != "SESS_main_01" || !strings.Contains(found[0].Detail, "deletes old records") {
+	if len(found) != 1 || found[0].Level != report.Danger || found[0].What != "SESS_main_01" || !strings.Contains(found[0].Detail, "deletes old records") {
 		t.Errorf("of a stream that forgets: %+v", found)
 	}
 }
 
 func TestFullDiskIsReported(t *testing.T) {
 	t.Parallel()
-	for free, want := range map[int64]Level{50: "", 15: "", 14: Warning, 5: Warning, 4: Danger, 0: Danger} {
+	for free, want := range map[int64]report.Level{50: "", 15: "", 14: report.Warning, 5: report.Warning, 4: report.Danger, 0: report.Danger} {
 		f := &finder{}
 		d := &Doctor{Node: Node{Disk: func() (int64, int64, bool) { return free, 100, true }}}
 		if _, err := d.disk(t.Context(), f); err != nil {
 			t.Fatal(err)
 		}
-		got := Level("")
+		got := report.Level("")
 		if len(f.found) > 0 {
 			got = f.found[0].Level
 		}
@@ -78,7 +79,7 @@ func TestFindingsPerCheckAreLimited(t *testing.T) {
 	t.Parallel()
 	f := &finder{check: "listing"}
 	for range mostFindings + 7 {
-		f.add(Warning, "a session", "is bad", "")
+		f.add(report.Warning, "a session", "is bad", "")
 	}
 	all := f.all()
 	if len(all) != mostFindings+1 || !strings.Contains(all[mostFindings].Detail, "7 more") {
@@ -88,11 +89,11 @@ func TestFindingsPerCheckAreLimited(t *testing.T) {
 
 func TestWorstIgnoresRepairedFindings(t *testing.T) {
 	t.Parallel()
-	r := Report{Findings: []Finding{{Level: Danger, Mended: true}, {Level: Note}, {Level: Warning}}}
-	if r.Worst() != Warning {
+	r := report.Examination{Findings: []report.Finding{{Level: report.Danger, Mended: true}, {Level: report.Note}, {Level: report.Warning}}}
+	if r.Worst() != report.Warning {
 		t.Errorf("worst is %q", r.Worst())
 	}
-	if (&Report{}).Worst() != "" {
+	if (&report.Examination{}).Worst() != "" {
 		t.Error("nothing is bad")
 	}
 }

@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/stream"
 )
 
 func (d *Doctor) node(ctx context.Context, f *finder) (string, error) {
 	if err := d.Node.Ready(ctx); err != nil {
-		f.add(Danger, d.Node.Name, "the node cannot serve: "+err.Error(), "see the node's log, and the other nodes'")
+		f.add(report.Danger, d.Node.Name, "the node cannot serve: "+err.Error(), "see the node's log, and the other nodes'")
 	}
 	return d.Node.Name, nil
 }
@@ -22,14 +23,14 @@ func (d *Doctor) durability(ctx context.Context, f *finder) (string, error) {
 		return "", err
 	}
 	if st.Replicas == 1 {
-		f.add(Note, "log", "only one server has it: if its disk fails, everything since the last backup is lost", "run three nodes, or back up often")
+		f.add(report.Note, "log", "only one server has it: if its disk fails, everything since the last backup is lost", "run three nodes, or back up often")
 	}
 	switch {
 	case d.Node.Sync == nil:
-		f.add(Note, "sync_interval", "the servers are external, so their flush interval is unknown", "ensure that they run with: sync_interval: always")
+		f.add(report.Note, "sync_interval", "the servers are external, so their flush interval is unknown", "ensure that they run with: sync_interval: always")
 		return count(st.Replicas, "copy", "copies"), nil
 	case *d.Node.Sync != 0:
-		f.add(Danger, "nats.sync", fmt.Sprintf("the node's server flushes up to %v after it answered: a power cut loses acknowledged records", *d.Node.Sync), "set nats.sync to 0")
+		f.add(report.Danger, "nats.sync", fmt.Sprintf("the node's server flushes up to %v after it answered: a power cut loses acknowledged records", *d.Node.Sync), "set nats.sync to 0")
 		return "flushes late", nil
 	}
 	return count(st.Replicas, "copy", "copies") + ", each flushed before an answer", nil
@@ -48,23 +49,23 @@ func (d *Doctor) streams(ctx context.Context, f *finder) (string, error) {
 			return "", err
 		}
 		if broken != nil {
-			f.add(Danger, st.Stream, broken.Error(), "correct it with the nats tool: nats stream edit "+st.Stream)
+			f.add(report.Danger, st.Stream, broken.Error(), "correct it with the nats tool: nats stream edit "+st.Stream)
 		}
 		lost, err := d.Verifier.Lost(ctx, shard, st)
 		if err != nil {
 			return "", err
 		}
 		if lost > 0 {
-			f.add(Danger, st.Stream, fmt.Sprintf("%d of its messages are missing", lost), "sessctl verify --all")
+			f.add(report.Danger, st.Stream, fmt.Sprintf("%d of its messages are missing", lost), "sessctl verify --all")
 		}
 		d.room(f, st)
 		for _, m := range followers {
 			if m.Offline {
-				f.add(Warning, st.Stream, fmt.Sprintf("the copy on %s is not available; one more failure may stop the log", m.Name), "start that node")
+				f.add(report.Warning, st.Stream, fmt.Sprintf("the copy on %s is not available; one more failure may stop the log", m.Name), "start that node")
 			}
 		}
 		if missing := st.Replicas - 1 - len(followers); st.Replicas > 1 && missing > 0 {
-			f.add(Warning, st.Stream, fmt.Sprintf("%d of %d copies have no server", missing, st.Replicas), "start the nodes that are down")
+			f.add(report.Warning, st.Stream, fmt.Sprintf("%d of %d copies have no server", missing, st.Replicas), "start the nodes that are down")
 		}
 	}
 	return fmt.Sprintf("%d, each %s", d.Log.Shards(), count(copies, "copy", "copies")), nil
@@ -74,11 +75,11 @@ func (d *Doctor) room(f *finder, st stream.ShardState) {
 	next := "give it more room (log.max_bytes, nats.max_store, or the disk)"
 	switch {
 	case st.Broken != "":
-		f.add(Danger, st.Stream, "nothing can be stored: "+st.Broken, "free space or replace the disk, then restart the node")
+		f.add(report.Danger, st.Stream, "nothing can be stored: "+st.Broken, "free space or replace the disk, then restart the node")
 	case st.Full >= stream.AppendLimit:
-		f.add(Danger, st.Stream, fmt.Sprintf("it is %.0f %% full and refuses new entries", 100*st.Full), next)
+		f.add(report.Danger, st.Stream, fmt.Sprintf("it is %.0f %% full and refuses new entries", 100*st.Full), next)
 	case st.Full >= stream.WarnLevel:
-		f.add(Warning, st.Stream, fmt.Sprintf("it is %.0f %% full and refuses new entries from %.0f %% on", 100*st.Full, 100*stream.AppendLimit), next)
+		f.add(report.Warning, st.Stream, fmt.Sprintf("it is %.0f %% full and refuses new entries from %.0f %% on", 100*st.Full, 100*stream.AppendLimit), next)
 	}
 }
 
@@ -106,11 +107,11 @@ func (d *Doctor) lag(ctx context.Context, f *finder) (string, error) {
 		worst = max(worst, behind)
 		if d.moves(ctx, shard, uint64(before), uint64(st.Last)) {
 			if behind > smallLag {
-				f.add(Note, st.Stream, fmt.Sprintf("the listing lags by %d messages, and is catching up", behind), "")
+				f.add(report.Note, st.Stream, fmt.Sprintf("the listing lags by %d messages, and is catching up", behind), "")
 			}
 			continue
 		}
-		f.add(Warning, st.Stream, fmt.Sprintf("the listing lags by %d messages and makes no progress", behind), "see the node's log; restarting the node is safe")
+		f.add(report.Warning, st.Stream, fmt.Sprintf("the listing lags by %d messages and makes no progress", behind), "see the node's log; restarting the node is safe")
 	}
 	return fmt.Sprintf("%d messages at most", worst), nil
 }
@@ -138,13 +139,13 @@ func (d *Doctor) moves(ctx context.Context, shard int, from, to uint64) bool {
 func (d *Doctor) losses(_ context.Context, f *finder) (string, error) {
 	l := d.Sessions.Losses()
 	if l.Redone > 0 {
-		f.add(Warning, "log", fmt.Sprintf("it had lost %s, which this node stored again", count(int(l.Redone), "record", "records")), "check the disks of its servers")
+		f.add(report.Warning, "log", fmt.Sprintf("it had lost %s, which this node stored again", count(int(l.Redone), "record", "records")), "check the disks of its servers")
 	}
 	if l.Rescued > 0 {
-		f.add(Warning, "log", fmt.Sprintf("it had lost %s, and other writers had continued; the lines are on separate heads, named stray-…", count(int(l.Rescued), "line", "lines")), "sessctl heads SESSION; the node's log names the sessions")
+		f.add(report.Warning, "log", fmt.Sprintf("it had lost %s, and other writers had continued; the lines are on separate heads, named stray-…", count(int(l.Rescued), "line", "lines")), "sessctl heads SESSION; the node's log names the sessions")
 	}
 	if l.Backfilled > 0 {
-		f.add(Warning, "log", "a server's copy of it lacks records that others have", "sessctl verify --all names the sessions; check that server's disk")
+		f.add(report.Warning, "log", "a server's copy of it lacks records that others have", "sessctl verify --all names the sessions; check that server's disk")
 	}
 	return "since the node started", nil
 }
@@ -166,9 +167,9 @@ func (d *Doctor) disk(_ context.Context, f *finder) (string, error) {
 	detail := fmt.Sprintf("%.0f %% of it is free, %s", 100*share, sizeOf(free))
 	switch {
 	case share < diskDanger:
-		f.add(Danger, d.Node.Dir, detail, "free space: a full disk stops the log")
+		f.add(report.Danger, d.Node.Dir, detail, "free space: a full disk stops the log")
 	case share < diskWarn:
-		f.add(Warning, d.Node.Dir, detail, "free space before it is full")
+		f.add(report.Warning, d.Node.Dir, detail, "free space before it is full")
 	}
 	return detail, nil
 }
@@ -186,14 +187,14 @@ func (d *Doctor) clock(ctx context.Context, f *finder) (string, error) {
 		return "", err
 	}
 	if skew.Abs() > mostSkew {
-		f.add(Warning, d.Node.Name, fmt.Sprintf("its clock differs by %v from the log's servers'", skew.Round(time.Second)), "set the clocks by NTP")
+		f.add(report.Warning, d.Node.Name, fmt.Sprintf("its clock differs by %v from the log's servers'", skew.Round(time.Second)), "set the clocks by NTP")
 	}
 	return fmt.Sprintf("within %v of the log's servers'", max(skew.Abs().Round(time.Second), time.Second)), nil
 }
 
 func (d *Doctor) store(ctx context.Context, f *finder) (string, error) {
 	if err := d.Node.Store(ctx); err != nil {
-		f.add(Danger, "object store", err.Error(), "images, large lines and snapshots are refused until it answers; check its address, credentials and bucket")
+		f.add(report.Danger, "object store", err.Error(), "images, large lines and snapshots are refused until it answers; check its address, credentials and bucket")
 		return "it does not answer", nil
 	}
 	return "it answers", nil

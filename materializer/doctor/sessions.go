@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/session/catalog"
 )
@@ -60,10 +61,10 @@ func (d *Doctor) listing(ctx context.Context, f *finder, held holdings) (string,
 func (d *Doctor) stale(ctx context.Context, f *finder, id core.SessionID, h holding) {
 	s, err := d.Sessions.Open(ctx, id)
 	if err != nil {
-		f.add(Danger, string(id), "it cannot be read, so its listing is out of date: "+err.Error(), "sessctl verify "+string(id))
+		f.add(report.Danger, string(id), "it cannot be read, so its listing is out of date: "+err.Error(), "sessctl verify "+string(id))
 		return
 	}
-	f.addTreatable(Warning, string(id), fmt.Sprintf("its row is of record %d, the log ends at %d", d.Directory.Seq(id), h.Seq), "sessctl doctor --fix", func(context.Context) error {
+	f.addTreatable(report.Warning, string(id), fmt.Sprintf("its row is of record %d, the log ends at %d", d.Directory.Seq(id), h.Seq), "sessctl doctor --fix", func(context.Context) error {
 		d.Materializer.Remake(s)
 		return nil
 	})
@@ -105,7 +106,7 @@ func (d *Doctor) snapshots(ctx context.Context, f *finder, held holdings) (strin
 		}
 		k := all[row.ID]
 		if row.Snapshot > 0 && !row.Erased && !k.has(&row) {
-			f.addTreatable(Danger, string(row.ID), fmt.Sprintf("its snapshot of record %d is missing", row.Snapshot), "sessctl verify --repair "+string(row.ID), d.repair(row.ID))
+			f.addTreatable(report.Danger, string(row.ID), fmt.Sprintf("its snapshot of record %d is missing", row.Snapshot), "sessctl verify --repair "+string(row.ID), d.repair(row.ID))
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(all)) {
@@ -113,18 +114,18 @@ func (d *Doctor) snapshots(ctx context.Context, f *finder, held holdings) (strin
 		h, known := held[id]
 		n := len(k.seqs) + len(k.changes)
 		if h.Kind == core.KindErase {
-			f.add(Danger, string(id), fmt.Sprintf("it was erased, but %s of it remain", count(n, "snapshot", "snapshots")), "sessctl erase "+string(id)+" --yes --why \"again\"")
+			f.add(report.Danger, string(id), fmt.Sprintf("it was erased, but %s of it remain", count(n, "snapshot", "snapshots")), "sessctl erase "+string(id)+" --yes --why \"again\"")
 			continue
 		}
 		if !known {
-			f.add(Note, string(id), fmt.Sprintf("%s of a session that is not in the log, %d bytes", count(n, "snapshot", "snapshots"), k.bytes), "if the log lost it, restore it from a backup; otherwise they are unused")
+			f.add(report.Note, string(id), fmt.Sprintf("%s of a session that is not in the log, %d bytes", count(n, "snapshot", "snapshots"), k.bytes), "if the log lost it, restore it from a backup; otherwise they are unused")
 		} else if len(k.seqs) > manySnapshots {
 			old += int64(len(k.seqs) - 1)
 			oldBytes += k.bytes
 		}
 	}
 	if old > 0 {
-		f.add(Note, "snapshots", fmt.Sprintf("%s, superseded by later ones, %s", count(int(old), "snapshot", "snapshots"), sizeOf(oldBytes)), "they are deleted automatically, snapshots.grace after a later one was written")
+		f.add(report.Note, "snapshots", fmt.Sprintf("%s, superseded by later ones, %s", count(int(old), "snapshot", "snapshots"), sizeOf(oldBytes)), "they are deleted automatically, snapshots.grace after a later one was written")
 	}
 	return count(objects, "object", "objects"), nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/stream"
 )
@@ -60,7 +61,7 @@ type Request struct {
 // Run marks and sweeps once. It returns core.ErrConflict if another log uses the
 // bucket, or the error of a session that cannot be read. Then nothing was changed.
 // After any other error, call it again to complete the run. It reads every session.
-func (c *Collector) Run(ctx context.Context, q Request) (*Report, error) {
+func (c *Collector) Run(ctx context.Context, q Request) (*report.GC, error) {
 	least := c.cfg.Blobs.Grace()
 	if q.Grace == 0 {
 		q.Grace = least
@@ -71,7 +72,7 @@ func (c *Collector) Run(ctx context.Context, q Request) (*Report, error) {
 	// Before anything is read: what is referenced later is younger.
 	began := c.cfg.Now().UTC()
 	s := &sweep{c: c, q: q, before: began.Add(-q.Grace), run: ulid.Make().String()}
-	s.report = Report{
+	s.report = report.GC{
 		Run: s.run, Log: c.cfg.Log.Name(), Applied: q.Apply, Grace: q.Grace.String(), Began: began, Missing: []core.Digest{},
 	}
 	if err := c.checkAlone(ctx, q); err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/sesslog/sesslog/blobstore/memblob"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/gc"
@@ -79,7 +80,7 @@ func (r *rig) collectorOn(bucket blobstore.Bucket) *gc.Collector {
 	})
 }
 
-func (r *rig) run(t *testing.T, q gc.Request) *gc.Report {
+func (r *rig) run(t *testing.T, q gc.Request) *report.GC {
 	t.Helper()
 	report, err := r.collectorOn(r.bucket).Run(t.Context(), q)
 	if err != nil {
@@ -88,7 +89,7 @@ func (r *rig) run(t *testing.T, q gc.Request) *gc.Report {
 	return report
 }
 
-func (r *rig) apply(t *testing.T) *gc.Report {
+func (r *rig) apply(t *testing.T) *report.GC {
 	t.Helper()
 	return r.run(t, gc.Request{Apply: true, By: "me", Host: "desk", Why: "to see"})
 }
@@ -219,7 +220,7 @@ func TestUnreferencedBlobIsTrashedThenDeleted(t *testing.T) {
 		t.Errorf("a young blob: %+v", rep)
 	}
 	r.ahead = grace + time.Minute
-	if rep := r.apply(t); rep.Moved != (gc.Amount{Blobs: 1, Bytes: 1000}) || r.inPlace(t, garbage) {
+	if rep := r.apply(t); rep.Moved != (report.Amount{Blobs: 1, Bytes: 1000}) || r.inPlace(t, garbage) {
 		t.Errorf("an old blob: %+v", rep)
 	}
 	r.ahead = grace - time.Minute
@@ -227,7 +228,7 @@ func TestUnreferencedBlobIsTrashedThenDeleted(t *testing.T) {
 		t.Errorf("in the trash: %+v, recorded %+v", rep, r.deletions)
 	}
 	r.ahead = grace + time.Minute
-	if rep := r.apply(t); rep.Deleted != (gc.Amount{Blobs: 1, Bytes: 1000}) || r.has(t, garbage) {
+	if rep := r.apply(t); rep.Deleted != (report.Amount{Blobs: 1, Bytes: 1000}) || r.has(t, garbage) {
 		t.Errorf("long in the trash: %+v", rep)
 	}
 	if len(r.deletions) != 1 {
@@ -293,7 +294,7 @@ func TestErasedSessionReferencesNothing(t *testing.T) {
 	r.record(t, "session1", core.KindErase, `{"by":"me"}`)
 	r.ahead = 2 * grace
 	rep := r.apply(t)
-	if rep.Sessions != 1 || rep.Erased != 1 || rep.Moved != (gc.Amount{Blobs: 1, Bytes: 3000}) {
+	if rep.Sessions != 1 || rep.Erased != 1 || rep.Moved != (report.Amount{Blobs: 1, Bytes: 3000}) {
 		t.Errorf("%+v", rep)
 	}
 	if !r.inPlace(t, blobstore.RefOf(shared)) || r.inPlace(t, blobstore.RefOf(alone)) {
@@ -313,10 +314,10 @@ func TestBlobReferencedAgainIsMovedBack(t *testing.T) {
 	}
 	// A record that references it without storing it, as a copied line does.
 	r.imported(t, "session1", textLine("a", "blob:"+ref.String()))
-	if rep := r.run(t, gc.Request{}); rep.PutBack != (gc.Amount{Blobs: 1, Bytes: 2000}) || r.inPlace(t, ref) {
+	if rep := r.run(t, gc.Request{}); rep.PutBack != (report.Amount{Blobs: 1, Bytes: 2000}) || r.inPlace(t, ref) {
 		t.Errorf("a dry run: %+v", rep)
 	}
-	if rep := r.apply(t); rep.PutBack != (gc.Amount{Blobs: 1, Bytes: 2000}) || rep.Deleted.Blobs != 0 || !r.inPlace(t, ref) {
+	if rep := r.apply(t); rep.PutBack != (report.Amount{Blobs: 1, Bytes: 2000}) || rep.Deleted.Blobs != 0 || !r.inPlace(t, ref) {
 		t.Errorf("%+v", rep)
 	}
 	// The copy in the trash is deleted, and recorded as a spare.
@@ -337,7 +338,7 @@ func TestDryRunChangesNothing(t *testing.T) {
 	r.put(t, noise(20))
 	before := r.objects(t)
 	rep := r.run(t, gc.Request{})
-	if rep.Applied || rep.Moved != (gc.Amount{Blobs: 1, Bytes: 20}) || rep.Deleted != (gc.Amount{Blobs: 1, Bytes: 10}) {
+	if rep.Applied || rep.Moved != (report.Amount{Blobs: 1, Bytes: 20}) || rep.Deleted != (report.Amount{Blobs: 1, Bytes: 10}) {
 		t.Errorf("%+v", rep)
 	}
 	if after := r.objects(t); !slices.Equal(before, after) || len(r.deletions) > 0 {
@@ -514,7 +515,7 @@ func TestReportCountsSavedBytes(t *testing.T) {
 		t.Fatal(err)
 	}
 	rep := r.run(t, gc.Request{})
-	if rep.Stored != (gc.Amount{Blobs: 2, Bytes: 5000}) || rep.Referenced != rep.Stored || rep.References != 4 || rep.Saved != 4000 ||
+	if rep.Stored != (report.Amount{Blobs: 2, Bytes: 5000}) || rep.Referenced != rep.Stored || rep.References != 4 || rep.Saved != 4000 ||
 		rep.Sessions != 5 || !slices.Equal(rep.Missing, []core.Digest{core.DigestOf(gone)}) {
 		t.Errorf("%+v", rep)
 	}

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/core/report"
 )
 
 // maxMissing limits Report.Missing.
@@ -32,9 +31,3 @@ type Deleted struct {
 	// Spare means that the blob itself is in its place.
 	Spare bool `json:"spare,omitempty"`
 }
-
-// A Report says what a run found and did or, without Apply, would do.
-type Report = report.GC
-
-// An Amount is a number of blobs, and their bytes.
-type Amount = report.Amount

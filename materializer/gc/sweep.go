@@ -10,6 +10,7 @@ import (
 
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/report"
 )
 
 // A sweep is the second phase of a run.
@@ -19,7 +20,7 @@ type sweep struct {
 	run    string
 	before time.Time // only blobs written before then are moved
 	marks  *marks
-	report Report
+	report report.GC
 	doomed []blobstore.Trashed // not yet recorded
 	spare  []bool              // of doomed
 }

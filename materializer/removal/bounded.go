@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/session/catalog"
 )
 
@@ -68,11 +69,11 @@ func (ps *ranks) Pop() any {
 // oldest holds the items with the oldest changes, up to a limit.
 type oldest struct {
 	most  int
-	items []Item // up to twice the limit
-	more  bool   // there were more
+	items []report.Item // up to twice the limit
+	more  bool          // there were more
 }
 
-func (o *oldest) add(it Item) {
+func (o *oldest) add(it report.Item) {
 	if o.items = append(o.items, it); len(o.items) >= 2*o.most {
 		o.trim()
 	}
@@ -80,7 +81,7 @@ func (o *oldest) add(it Item) {
 
 // trim sorts the items and drops those above the limit.
 func (o *oldest) trim() {
-	slices.SortFunc(o.items, func(a, b Item) int {
+	slices.SortFunc(o.items, func(a, b report.Item) int {
 		return cmp.Or(a.Last.Compare(b.Last), cmp.Compare(a.Session, b.Session))
 	})
 	if len(o.items) > o.most {
@@ -90,7 +91,7 @@ func (o *oldest) trim() {
 }
 
 // sorted returns the items, the oldest first. It is never nil.
-func (o *oldest) sorted() []Item {
+func (o *oldest) sorted() []report.Item {
 	o.trim()
-	return append([]Item{}, o.items...)
+	return append([]report.Item{}, o.items...)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/report"
 )
 
 var seed = flag.Uint64("seed", 1, "of random tests; they print it")
@@ -55,15 +56,15 @@ func TestPlanIsLimitedToOldestSessions(t *testing.T) {
 	rng := rand.New(rand.NewPCG(*seed, 8))
 	for range 200 {
 		o := oldest{most: 1 + rng.IntN(9)}
-		var all []Item
+		var all []report.Item
 		for _, p := range randomStandings(rng, rng.IntN(60)) {
-			it := Item{Session: p.id, Last: p.last}
+			it := report.Item{Session: p.id, Last: p.last}
 			all = append(all, it)
 			if o.add(it); len(o.items) > 2*o.most {
 				t.Fatalf("%d items are in memory for %d", len(o.items), o.most)
 			}
 		}
-		slices.SortFunc(all, func(a, b Item) int {
+		slices.SortFunc(all, func(a, b report.Item) int {
 			return cmp.Or(a.Last.Compare(b.Last), cmp.Compare(a.Session, b.Session))
 		})
 		got := o.sorted()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/session/catalog"
@@ -46,12 +47,12 @@ type Remover struct {
 
 // Find returns what exists of a session. It returns core.ErrNotFound if the log
 // does not have it.
-func (r *Remover) Find(ctx context.Context, id core.SessionID) (*Found, error) {
+func (r *Remover) Find(ctx context.Context, id core.SessionID) (*report.Found, error) {
 	forks, err := r.Forks(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	f := &Found{Session: id, Snapshots: []string{}, Forks: forks, Wait: r.Wait()}
+	f := &report.Found{Session: id, Snapshots: []string{}, Forks: forks, Wait: r.Wait()}
 	s, err := r.Cache.Fresh(ctx, id)
 	switch {
 	case err == nil && !erasedIn(s):
@@ -82,7 +83,7 @@ func isDamage(err error) bool {
 	return !errors.Is(err, core.ErrUnavailable) && (errors.Is(err, core.ErrCorrupt) || errors.Is(err, core.ErrTooNew))
 }
 
-func (r *Remover) describe(f *Found, s *engine.Session) {
+func (r *Remover) describe(f *report.Found, s *engine.Session) {
 	_ = s.View(func(st *core.State) error {
 		plain := st.Render()
 		f.Dialect, f.Cursor, f.Entries = st.Dialect.Name(), st.Cursor(), len(st.Entries)
@@ -95,7 +96,7 @@ func (r *Remover) describe(f *Found, s *engine.Session) {
 	})
 }
 
-func (r *Remover) describeErased(ctx context.Context, f *Found) error {
+func (r *Remover) describeErased(ctx context.Context, f *report.Found) error {
 	last, n, err := r.Sessions.LastErase(ctx, f.Session)
 	if err != nil {
 		return err
@@ -170,7 +171,7 @@ type How struct {
 }
 
 // May returns why f cannot be erased, or nil.
-func (r *Remover) May(f *Found, how How) error {
+func (r *Remover) May(f *report.Found, how How) error {
 	switch {
 	case f.Held != nil:
 		st := core.State{ID: f.Session, LegalHold: f.Held}
@@ -209,12 +210,12 @@ func (r *Remover) now() time.Time {
 // Brokers that flush late may lose the record, but not the removal. So Erase waits
 // twice their flush interval in between. A caller that erases several sessions
 // calls Say for all of them first.
-func (r *Remover) Erase(ctx context.Context, id core.SessionID, n core.Notice, how How) (*Receipt, error) {
+func (r *Remover) Erase(ctx context.Context, id core.SessionID, n core.Notice, how How) (*report.Receipt, error) {
 	f, err := r.Say(ctx, id, n, how)
 	if err != nil {
 		return nil, err
 	}
-	out := &Receipt{Found: *f, Log: r.Log.Name()}
+	out := &report.Receipt{Found: *f, Log: r.Log.Name()}
 	if err := r.settle(ctx, id); err != nil {
 		return nil, err
 	}
@@ -244,7 +245,7 @@ func (r *Remover) Erase(ctx context.Context, id core.SessionID, n core.Notice, h
 
 // Say is the first step of Erase: it stores the erase record, and returns what
 // there was of the session. Its errors are those of Erase.
-func (r *Remover) Say(ctx context.Context, id core.SessionID, n core.Notice, how How) (*Found, error) {
+func (r *Remover) Say(ctx context.Context, id core.SessionID, n core.Notice, how How) (*report.Found, error) {
 	f, err := r.Find(ctx, id)
 	if err != nil {
 		return nil, err
@@ -297,7 +298,7 @@ func (r *Remover) flushed(ctx context.Context, since time.Time) error {
 
 // sayErased stores the erase record. It checks again that the session may be
 // erased: it may have been taken out of the trash meanwhile.
-func (r *Remover) sayErased(ctx context.Context, f *Found, n core.Notice, now bool) error {
+func (r *Remover) sayErased(ctx context.Context, f *report.Found, n core.Notice, now bool) error {
 	if f.Damaged != "" {
 		return r.Sessions.EraseUnread(ctx, f.Session, n)
 	}
@@ -344,7 +345,7 @@ func (r *Remover) before(step string) error {
 }
 
 // remains describes what is left after an erasure or a redaction.
-func remains(f *Found) []string {
+func remains(f *report.Found) []string {
 	out := []string{
 		"the bytes of the records on the servers' disks, which no client can read, until their files are rewritten or dropped",
 		"blobs that are no longer referenced, until they are collected (sessctl blobs gc): those that this session referenced, and bodies of more than 256 KiB",

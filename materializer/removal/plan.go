@@ -17,7 +17,7 @@ import (
 // longest. Sessions that are held or claimed stay. The rows are read twice if a
 // rule keeps some. They are not all in memory: only report.MaxPlan selected sessions, and
 // the times of the sessions that rules keep.
-func (r *Remover) Plan(ctx context.Context, p Policy) (*Plan, error) {
+func (r *Remover) Plan(ctx context.Context, p report.Policy) (*report.Plan, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func (r *Remover) Plan(ctx context.Context, p Policy) (*Plan, error) {
 		if err != nil {
 			return nil, err
 		}
-		it, ok := Item{}, false
+		it, ok := report.Item{}, false
 		switch {
 		case row.Erased || row.Held != nil:
 		case !row.Deleted:
@@ -48,15 +48,15 @@ func (r *Remover) Plan(ctx context.Context, p Policy) (*Plan, error) {
 			goes.add(it)
 		}
 	}
-	plan := &Plan{Log: r.Log.Name(), Made: now.UTC().Truncate(time.Second), Policy: p, Items: goes.sorted(), More: goes.more}
+	plan := &report.Plan{Log: r.Log.Name(), Made: now.UTC().Truncate(time.Second), Policy: p, Items: goes.sorted(), More: goes.more}
 	plan.ID = plan.Digest()
 	return plan, nil
 }
 
 // kept returns the sessions that each rule keeps.
-func (r *Remover) kept(ctx context.Context, rules []Rule) ([]latest, error) {
+func (r *Remover) kept(ctx context.Context, rules []report.Rule) ([]latest, error) {
 	kept := make([]latest, len(rules))
-	if !slices.ContainsFunc(rules, func(l Rule) bool { return l.Keep > 0 }) {
+	if !slices.ContainsFunc(rules, func(l report.Rule) bool { return l.Keep > 0 }) {
 		return kept, nil
 	}
 	for row, err := range r.Directory.Rows(ctx) {
@@ -77,9 +77,9 @@ func (r *Remover) kept(ctx context.Context, rules []Rule) ([]latest, error) {
 
 // itemOf returns what p does with a live session, according to the first rule that
 // selects it. kept are the sessions that each rule keeps.
-func itemOf(p *Policy, now time.Time, row *catalog.Row, kept []latest) (Item, bool) {
+func itemOf(p *report.Policy, now time.Time, row *catalog.Row, kept []latest) (report.Item, bool) {
 	if row.Holder != nil {
-		return Item{}, false
+		return report.Item{}, false
 	}
 	for i := range p.Rules {
 		l := &p.Rules[i]
@@ -89,14 +89,14 @@ func itemOf(p *Policy, now time.Time, row *catalog.Row, kept []latest) (Item, bo
 		isKept := l.Keep == 0 || kept[i].has(group(l, row), l.Keep, standingOf(row))
 		if why := why(l, now, row, isKept); why != "" {
 			called := cmp.Or(l.Name, fmt.Sprintf("rule %d", i+1))
-			return Item{Session: row.ID, Seq: row.Seq, Do: ToTrash, Why: called + ": " + why, Last: changed(row)}, true
+			return report.Item{Session: row.ID, Seq: row.Seq, Do: report.ToTrash, Why: called + ": " + why, Last: changed(row)}, true
 		}
 	}
-	return Item{}, false
+	return report.Item{}, false
 }
 
 // overdue reports whether a session's time in the trash is over.
-func (r *Remover) overdue(ctx context.Context, id core.SessionID) (it Item, ok bool, err error) {
+func (r *Remover) overdue(ctx context.Context, id core.SessionID) (it report.Item, ok bool, err error) {
 	s, err := r.Cache.Get(ctx, id)
 	if errors.Is(err, core.ErrUnavailable) {
 		return it, false, err
@@ -110,8 +110,8 @@ func (r *Remover) overdue(ctx context.Context, id core.SessionID) (it Item, ok b
 		}
 		due := st.Deleted.Time.Add(r.Window)
 		ok = !r.now().Before(due)
-		it = Item{
-			Session: id, Seq: st.Seq, Do: ToErase, Last: st.Deleted.Time,
+		it = report.Item{
+			Session: id, Seq: st.Seq, Do: report.ToErase, Last: st.Deleted.Time,
 			Why: "its time in the trash is over since " + due.UTC().Format(time.RFC3339),
 		}
 		return nil
@@ -119,12 +119,12 @@ func (r *Remover) overdue(ctx context.Context, id core.SessionID) (it Item, ok b
 	return it, ok, nil
 }
 
-func takes(l *Rule, row *catalog.Row) bool {
+func takes(l *report.Rule, row *catalog.Row) bool {
 	return (l.CWD == "" || row.CWD == l.CWD) && (l.Dialect == "" || row.Dialect == l.Dialect) &&
 		(l.Tag == "" || slices.Contains(row.Tags, l.Tag)) && (l.UnlessTag == "" || !slices.Contains(row.Tags, l.UnlessTag))
 }
 
-func group(l *Rule, row *catalog.Row) string {
+func group(l *report.Rule, row *catalog.Row) string {
 	switch l.Per {
 	case "cwd":
 		return row.CWD
@@ -137,7 +137,7 @@ func group(l *Rule, row *catalog.Row) string {
 // why returns why the rule selects row, empty if it does not. OlderThan does not
 // select a row whose last change is unknown. isKept means that the session is among
 // those that Keep keeps.
-func why(l *Rule, now time.Time, row *catalog.Row, isKept bool) string {
+func why(l *report.Rule, now time.Time, row *catalog.Row, isKept bool) string {
 	last := changed(row)
 	switch {
 	case l.OlderThan > 0 && !last.IsZero() && now.Sub(last) > l.OlderThan:
@@ -162,7 +162,7 @@ func changed(row *catalog.Row) time.Time {
 
 // Trash moves the session of an item to the trash. It returns core.ErrConflict if
 // the session has changed since the plan was made, or is claimed.
-func (r *Remover) Trash(ctx context.Context, it Item, n core.Notice) error {
+func (r *Remover) Trash(ctx context.Context, it report.Item, n core.Notice) error {
 	s, err := r.Cache.Get(ctx, it.Session)
 	if err != nil {
 		return err
@@ -177,7 +177,7 @@ func (r *Remover) Trash(ctx context.Context, it Item, n core.Notice) error {
 
 // Unchanged returns core.ErrConflict if the session of an item has changed since
 // the plan was made.
-func (r *Remover) Unchanged(ctx context.Context, it Item) error {
+func (r *Remover) Unchanged(ctx context.Context, it report.Item) error {
 	s, err := r.Cache.Fresh(ctx, it.Session)
 	if err != nil {
 		return err
@@ -187,7 +187,7 @@ func (r *Remover) Unchanged(ctx context.Context, it Item) error {
 
 // unchanged returns core.ErrConflict if st has records other than checkpoints after
 // the item's.
-func unchanged(st *core.State, it Item) error {
+func unchanged(st *core.State, it report.Item) error {
 	if st.Seq == it.Seq || st.Tail == 0 && st.Checkpointed == it.Seq {
 		return nil
 	}

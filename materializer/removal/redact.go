@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
 )
@@ -19,7 +20,7 @@ const redactTries = 10
 // redaction, then a snapshot with the new lines, and then removes older snapshots
 // and the records that the snapshot covers. It returns core.ErrHeld while the
 // session is held. After any other error, call it again to complete the redaction.
-func (r *Remover) Redact(ctx context.Context, id core.SessionID, q engine.Redaction) (*Redacted, error) {
+func (r *Remover) Redact(ctx context.Context, id core.SessionID, q engine.Redaction) (*report.Redacted, error) {
 	s, err := r.Cache.Fresh(ctx, id)
 	if err != nil {
 		return nil, err
@@ -43,7 +44,7 @@ func (r *Remover) Redact(ctx context.Context, id core.SessionID, q engine.Redact
 	if err != nil {
 		return nil, err
 	}
-	out := &Redacted{
+	out := &report.Redacted{
 		Session: id, Log: r.Log.Name(), Cursor: at, Entries: q.IDs, SHA256: m.SHA256, Object: m.Object, Forks: forks,
 	}
 	if out.Removed.Snapshots, err = r.removeSnapshots(ctx, id, func(key string) bool { return older(key, m) }); err != nil {
@@ -65,7 +66,7 @@ func (r *Remover) Redact(ctx context.Context, id core.SessionID, q engine.Redact
 	// The session in memory still has the old lines.
 	r.Cache.Forget(id)
 	out.Removed.Rows = r.Materializer.CatchUp(ctx) == nil
-	out.Remains = remains(&Found{Forks: out.Forks})
+	out.Remains = remains(&report.Found{Forks: out.Forks})
 	return out, nil
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/stream"
 )
@@ -16,15 +17,15 @@ import (
 // was repaired. Orphan lines get a separate head; a snapshot is written again
 // from the records; a blob or a body is written again from this node's memory or
 // disk, if its digest is right; a row is made again.
-func (v *Verifier) Repair(ctx context.Context, id core.SessionID) (left *Report, mended []Problem, err error) {
+func (v *Verifier) Repair(ctx context.Context, id core.SessionID) (left *report.Verification, mended []report.Problem, err error) {
 	before, in, err := v.look(ctx, id)
 	if err != nil {
 		return nil, nil, err
 	}
 	if len(before.Problems) == 0 {
-		return before, []Problem{}, nil
+		return before, []report.Problem{}, nil
 	}
-	for _, repair := range []func(context.Context, *Report, *engine.Inspection) error{v.repairBlobs, v.repairBodies, v.repairState} {
+	for _, repair := range []func(context.Context, *report.Verification, *engine.Inspection) error{v.repairBlobs, v.repairBodies, v.repairState} {
 		if err := repair(ctx, before, in); err != nil {
 			return nil, nil, err
 		}
@@ -33,18 +34,18 @@ func (v *Verifier) Repair(ctx context.Context, id core.SessionID) (left *Report,
 	if err != nil {
 		return nil, nil, err
 	}
-	mended = slices.DeleteFunc(slices.Clone(before.Problems), func(p Problem) bool {
-		return slices.ContainsFunc(left.Problems, func(q Problem) bool { return p.Kind == q.Kind && p.What == q.What })
+	mended = slices.DeleteFunc(slices.Clone(before.Problems), func(p report.Problem) bool {
+		return slices.ContainsFunc(left.Problems, func(q report.Problem) bool { return p.Kind == q.Kind && p.What == q.What })
 	})
 	return left, mended, nil
 }
 
-func has(r *Report, kinds ...Kind) bool {
-	return slices.ContainsFunc(r.Problems, func(p Problem) bool { return slices.Contains(kinds, p.Kind) })
+func has(r *report.Verification, kinds ...report.Damage) bool {
+	return slices.ContainsFunc(r.Problems, func(p report.Problem) bool { return slices.Contains(kinds, p.Kind) })
 }
 
 // repairBlobs writes blobs again that this node has.
-func (v *Verifier) repairBlobs(ctx context.Context, r *Report, in *engine.Inspection) error {
+func (v *Verifier) repairBlobs(ctx context.Context, r *report.Verification, in *engine.Inspection) error {
 	if !has(r, Blob) {
 		return nil
 	}
@@ -64,7 +65,7 @@ func (v *Verifier) repairBlobs(ctx context.Context, r *Report, in *engine.Inspec
 }
 
 // repairBodies writes bodies again that an open session has in memory.
-func (v *Verifier) repairBodies(ctx context.Context, r *Report, _ *engine.Inspection) error {
+func (v *Verifier) repairBodies(ctx context.Context, r *report.Verification, _ *engine.Inspection) error {
 	if !has(r, Body) {
 		return nil
 	}
@@ -91,7 +92,7 @@ func (v *Verifier) rewrite(ctx context.Context, b []byte) error {
 }
 
 // repairState recovers orphan lines, writes the snapshot and makes the row.
-func (v *Verifier) repairState(ctx context.Context, r *Report, _ *engine.Inspection) error {
+func (v *Verifier) repairState(ctx context.Context, r *report.Verification, _ *engine.Inspection) error {
 	if !has(r, Stray, Snapshot, Row) {
 		return nil
 	}

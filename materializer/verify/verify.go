@@ -14,27 +14,18 @@ import (
 	"github.com/sesslog/sesslog/stream"
 )
 
-// A Kind names what is damaged.
-type Kind = report.Damage
-
-// A Report is what was found.
-type Report = report.Verification
-
-// A Problem is one thing that is wrong.
-type Problem = report.Problem
-
 // The kinds of damage. Those of records are in package stream.
 const (
-	Stray    = Kind(engine.Orphan)
-	Hole     = Kind(engine.Gap)
-	Record   = Kind(engine.Unreadable)
-	End      = Kind(engine.End)
-	Body     = Kind(engine.BodyGone)
-	Copy     = Kind(engine.Copy)
-	Snapshot = Kind("snapshot") // the latest snapshot is missing, corrupt, or differs from the records
-	Blob     = Kind("blob")     // an image, or the imported file, is missing or corrupt
-	Row      = Kind("row")      // the directory has more of the session than the log
-	Shard    = Kind("shard")    // a stream lacks messages that no truncation dropped
+	Stray    = report.Damage(engine.Orphan)
+	Hole     = report.Damage(engine.Gap)
+	Record   = report.Damage(engine.Unreadable)
+	End      = report.Damage(engine.End)
+	Body     = report.Damage(engine.BodyGone)
+	Copy     = report.Damage(engine.Copy)
+	Snapshot = report.Damage("snapshot") // the latest snapshot is missing, corrupt, or differs from the records
+	Blob     = report.Damage("blob")     // an image, or the imported file, is missing or corrupt
+	Row      = report.Damage("row")      // the directory has more of the session than the log
+	Shard    = report.Damage("shard")    // a stream lacks messages that no truncation dropped
 )
 
 // Directory is the rows that a Verifier compares with the log. index.Index implements
@@ -58,19 +49,19 @@ type Verifier struct {
 // Verify reads everything a session consists of, from where it is stored. It
 // returns core.ErrNotFound, or core.ErrUnavailable if the log or the store does not
 // answer. What is wrong with the session is in the report.
-func (v *Verifier) Verify(ctx context.Context, id core.SessionID) (*Report, error) {
+func (v *Verifier) Verify(ctx context.Context, id core.SessionID) (*report.Verification, error) {
 	r, _, err := v.look(ctx, id)
 	return r, err
 }
 
-func (v *Verifier) look(ctx context.Context, id core.SessionID) (*Report, *engine.Inspection, error) {
+func (v *Verifier) look(ctx context.Context, id core.SessionID) (*report.Verification, *engine.Inspection, error) {
 	in, err := v.Sessions.Inspect(ctx, id)
 	if err != nil {
 		return nil, nil, err
 	}
-	r := &Report{
+	r := &report.Verification{
 		Session: id, Records: in.Records, Redone: in.Redone, Restored: in.Restored, Snapshot: in.Latest,
-		Cursor: core.CursorOf(in.Last.Seq, in.Last.Chain), Problems: []Problem{},
+		Cursor: core.CursorOf(in.Last.Seq, in.Last.Chain), Problems: []report.Problem{},
 	}
 	v.records(r, in)
 	if err := v.snapshot(ctx, r, in); err != nil {
@@ -82,12 +73,14 @@ func (v *Verifier) look(ctx context.Context, id core.SessionID) (*Report, *engin
 	return r, in, v.row(ctx, r, in)
 }
 
-func repairCommand(r *Report) string { return "sessctl verify --repair " + string(r.Session) }
+func repairCommand(r *report.Verification) string {
+	return "sessctl verify --repair " + string(r.Session)
+}
 
 // Shards verifies the log's streams, and returns all sessions in them, including
 // those that cannot be read and have no row.
-func (v *Verifier) Shards(ctx context.Context) (sessions []core.SessionID, problems []Problem, err error) {
-	sessions, problems = []core.SessionID{}, []Problem{}
+func (v *Verifier) Shards(ctx context.Context) (sessions []core.SessionID, problems []report.Problem, err error) {
+	sessions, problems = []core.SessionID{}, []report.Problem{}
 	for shard := range v.Log.Shards() {
 		st, err := v.Log.State(ctx, shard)
 		if err != nil {
@@ -98,7 +91,7 @@ func (v *Verifier) Shards(ctx context.Context) (sessions []core.SessionID, probl
 			return nil, nil, err
 		}
 		if lost > 0 {
-			problems = append(problems, Problem{
+			problems = append(problems, report.Problem{
 				Kind: Shard, What: st.Stream,
 				Detail: fmt.Sprintf("%d of its messages are missing", lost), Next: "sessctl verify --all names the sessions they were of",
 			})
@@ -123,7 +116,7 @@ func (v *Verifier) Lost(ctx context.Context, shard int, st stream.ShardState) (u
 }
 
 // records adds what is wrong with records.
-func (v *Verifier) records(r *Report, in *engine.Inspection) {
+func (v *Verifier) records(r *report.Verification, in *engine.Inspection) {
 	next := "restore the session from a backup"
 	if in.State != nil {
 		r.Entries = len(in.State.Entries)
@@ -137,7 +130,7 @@ func (v *Verifier) records(r *Report, in *engine.Inspection) {
 		if f.Kind == engine.BodyGone && in.State == nil {
 			n = "put the blob back from a copy of the object store, or: " + repairCommand(r)
 		}
-		r.Add(Kind(f.Kind), place(f), n, f.Err)
+		r.Add(report.Damage(f.Kind), place(f), n, f.Err)
 	}
 	for _, f := range in.Backfilled {
 		r.Add(Copy, place(f), "make that server fetch its copy again: stop it, move the stream's directory aside, start it", f.Err)
@@ -158,7 +151,7 @@ func place(f engine.Fault) string {
 }
 
 // snapshot reads the latest snapshot and compares it with the records.
-func (v *Verifier) snapshot(ctx context.Context, r *Report, in *engine.Inspection) error {
+func (v *Verifier) snapshot(ctx context.Context, r *report.Verification, in *engine.Inspection) error {
 	m := in.Latest
 	if m == nil {
 		return nil
@@ -180,7 +173,7 @@ func (v *Verifier) snapshot(ctx context.Context, r *Report, in *engine.Inspectio
 }
 
 // blobs reads every blob that the session's lines reference, and the imported file.
-func (v *Verifier) blobs(ctx context.Context, r *Report, st *core.State) error {
+func (v *Verifier) blobs(ctx context.Context, r *report.Verification, st *core.State) error {
 	if st == nil {
 		return nil
 	}
@@ -199,7 +192,7 @@ func (v *Verifier) blobs(ctx context.Context, r *Report, st *core.State) error {
 }
 
 // row compares the row with the log, which may have grown since the inspection.
-func (v *Verifier) row(ctx context.Context, r *Report, in *engine.Inspection) error {
+func (v *Verifier) row(ctx context.Context, r *report.Verification, in *engine.Inspection) error {
 	seq := v.Directory.Seq(r.Session)
 	if seq <= in.Last.Seq || has(r, End) {
 		return nil

@@ -416,7 +416,7 @@ func TestRunCleansUpOldSessions(t *testing.T) {
 // claim has a writer hold the session.
 func claim(t *testing.T, l core.Log, id string) {
 	t.Helper()
-	if _, err := logOn(l).Claim(t.Context(), core.SessionID(id), session.Claim{Head: core.MainHead, Writer: "writer-1"}); err != nil {
+	if _, err := logOn(l).Claim(t.Context(), core.SessionID(id), core.ClaimRequest{Head: core.MainHead, Writer: "writer-1"}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -345,12 +345,12 @@ func (f *faulty) Create(ctx context.Context, n session.New) (core.Cursor, error)
 	return c, f.answer(err)
 }
 
-func (f *faulty) Append(ctx context.Context, id core.SessionID, w session.Writing, lines [][]byte) (session.Receipt, error) {
+func (f *faulty) Append(ctx context.Context, id core.SessionID, w session.Writing, lines [][]byte) (core.Receipt, error) {
 	if f.down {
-		return session.Receipt{}, core.ErrUnavailable
+		return core.Receipt{}, core.ErrUnavailable
 	}
 	if f.full {
-		return session.Receipt{}, &core.LineError{Line: 1, Err: core.ErrTooLarge}
+		return core.Receipt{}, &core.LineError{Line: 1, Err: core.ErrTooLarge}
 	}
 	r, err := f.Log.Append(ctx, id, w, lines)
 	return r, f.answer(err)
@@ -361,7 +361,7 @@ func (f *faulty) Move(ctx context.Context, id core.SessionID, w session.Writing,
 	return c, f.answer(err)
 }
 
-func (f *faulty) Claim(ctx context.Context, id core.SessionID, c session.Claim) (core.Claim, error) {
+func (f *faulty) Claim(ctx context.Context, id core.SessionID, c core.ClaimRequest) (core.Claim, error) {
 	mine, err := f.Log.Claim(ctx, id, c)
 	return mine, f.answer(err)
 }

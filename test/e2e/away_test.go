@@ -49,7 +49,7 @@ func TestNodeWithoutNATSRefusesCleanly(t *testing.T) {
 	if _, err := c.Create(ctx, api.Create{ID: id, CWD: "/w"}); err != nil {
 		t.Fatal(err)
 	}
-	put := func(c *client.Client, within time.Duration, name string) (api.Appended, error) {
+	put := func(c *client.Client, within time.Duration, name string) (core.Receipt, error) {
 		ctx, cancel := context.WithTimeout(ctx, within)
 		defer cancel()
 		return c.Append(ctx, id, fmt.Appendf(nil, `{"type":"message","id":%q,"message":{"role":"user","content":"hi"}}`, name), client.AppendOptions{})

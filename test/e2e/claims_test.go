@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/session"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -182,7 +184,7 @@ func TestSilentHolderIsReplaced(t *testing.T) {
 	harness.Await(t, "the holder counts as silent", func() error {
 		var hs api.Heads
 		other.JSON(t, &hs, "heads", made.ID)
-		if life := hs.Heads[0].Life; life == nil || life.State != api.LifeSilent {
+		if life := hs.Heads[0].Life; life == nil || life.State != session.LifeSilent {
 			return fmt.Errorf("its presence is %+v", life)
 		}
 		return nil
@@ -199,7 +201,7 @@ func TestConflictingAppendsAreKept(t *testing.T) {
 	host := harness.NewHost(t, harness.StartNode(t))
 	var made struct{ ID string }
 	host.JSON(t, &made, "new")
-	var first api.Appended
+	var first core.Receipt
 	feed(t, host, &first, harness.Message("user", "first"), "append", made.ID)
 	feed(t, host, nil, harness.Message("user", "theirs"), "append", made.ID)
 	mine := "  " + harness.Message("user", "mine") + "\r\n\n"
@@ -221,7 +223,7 @@ func TestConflictingAppendsAreKept(t *testing.T) {
 		t.Errorf("a line that breaks a rule: %s", r)
 	}
 
-	var branch, again, behind api.Appended
+	var branch, again, behind core.Receipt
 	args := []string{"append", made.ID, "--after", after, "--on-conflict", "branch", "--key", "k"}
 	feed(t, host, &branch, mine, args...)
 	feed(t, host, &again, mine, args...)

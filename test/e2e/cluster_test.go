@@ -36,7 +36,7 @@ func TestSessionIsResumedOnAnotherNode(t *testing.T) {
 		t.Fatalf("import: %+v", imported)
 	}
 	id := file.ID
-	held, err := first.Client().Claim(harness.Timeout(t), id, api.ClaimRequest{Agent: "pi", Host: "first-host", By: "ann"})
+	held, err := first.Client().Claim(harness.Timeout(t), id, core.ClaimRequest{Agent: "pi", Host: "first-host", By: "ann"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +255,7 @@ func TestObjectStoreDown(t *testing.T) {
 
 func storedNothing(t *testing.T, out string) bool {
 	t.Helper()
-	var done api.Appended
+	var done core.Receipt
 	if err := json.Unmarshal([]byte(out), &done); err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/session/catalog"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -21,7 +22,7 @@ func TestTokenIsRequired(t *testing.T) {
 	for _, wrong := range []string{"", "another-token", token + "x", strings.ToUpper(token)} {
 		c := node.Client()
 		c.Token = wrong
-		_, err := c.List(harness.Timeout(t), client.ListOptions{})
+		_, err := c.List(harness.Timeout(t), catalog.Filter{})
 		if e, ok := errors.AsType[*client.Error](err); !ok || e.Detail.Status != http.StatusUnauthorized {
 			t.Errorf("a listing with token %q: %v", wrong, err)
 		}

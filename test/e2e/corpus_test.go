@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sesslog/sesslog/api"
-	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/session/catalog"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -203,7 +203,7 @@ func isRefusedClearly(t *testing.T, node *harness.Node, name string, r harness.R
 		problem.Code != "invalid" || !strings.Contains(problem.Detail, name) {
 		t.Errorf("%s: refused with: %s", name, r)
 	}
-	list, err := node.Client().List(harness.Timeout(t), client.ListOptions{})
+	list, err := node.Client().List(harness.Timeout(t), catalog.Filter{})
 	if err != nil {
 		t.Fatal(err)
 	}

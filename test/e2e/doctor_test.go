@@ -8,8 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sesslog/sesslog/api/client"
-	"github.com/sesslog/sesslog/materializer/doctor"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -23,7 +22,7 @@ func TestDoctorReportsAndRepairs(t *testing.T) {
 	if _, err := c.Checkpoint(harness.Timeout(t), id); err != nil {
 		t.Fatal(err)
 	}
-	examine := func(fix bool) client.Examination {
+	examine := func(fix bool) report.Examination {
 		t.Helper()
 		r, err := c.Doctor(harness.Timeout(t), fix)
 		if err != nil {
@@ -34,7 +33,7 @@ func TestDoctorReportsAndRepairs(t *testing.T) {
 		}
 		return r
 	}
-	if r := examine(false); worst(r) != doctor.Note {
+	if r := examine(false); worst(r) != report.Note {
 		t.Errorf("findings on a healthy node: %+v", r.Findings)
 	}
 	if r := host.Sessctl(t, "doctor"); r.Code != 0 && !strings.Contains(r.Out, "disk: ") {
@@ -52,10 +51,10 @@ func TestDoctorReportsAndRepairs(t *testing.T) {
 		return nil
 	})
 	fixed := examine(true)
-	if !slices.ContainsFunc(fixed.Findings, func(f doctor.Finding) bool { return f.Mended }) {
+	if !slices.ContainsFunc(fixed.Findings, func(f report.Finding) bool { return f.Mended }) {
 		t.Errorf("not repaired: %+v", fixed.Findings)
 	}
-	if r := examine(false); worst(r) != doctor.Note {
+	if r := examine(false); worst(r) != report.Note {
 		t.Errorf("findings after the repair: %+v", r.Findings)
 	}
 	intact(t, c, id)
@@ -68,13 +67,13 @@ func TestDoctorWarnsOfDelayedFlush(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Worst() != doctor.Danger || r.Findings[0].What != "nats.sync" {
+	if r.Worst() != report.Danger || r.Findings[0].What != "nats.sync" {
 		t.Errorf("findings: %+v", r.Findings)
 	}
 }
 
 // worst returns the worst level, except for how full this machine's disk is.
-func worst(r client.Examination) doctor.Level {
-	r.Findings = slices.DeleteFunc(slices.Clone(r.Findings), func(f doctor.Finding) bool { return f.Check == "disk" })
+func worst(r report.Examination) report.Level {
+	r.Findings = slices.DeleteFunc(slices.Clone(r.Findings), func(f report.Finding) bool { return f.Check == "disk" })
 	return r.Worst()
 }

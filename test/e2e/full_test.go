@@ -104,7 +104,7 @@ func TestFullDiskRefusesWritesAndServesReads(t *testing.T) {
 	}
 	refused(t, ctx, func() error { i++; return put(i) })
 	entriesThere(t, ctx, c, id, stored)
-	if _, err := c.Claim(ctx, id, api.ClaimRequest{Agent: "x"}); err != nil {
+	if _, err := c.Claim(ctx, id, core.ClaimRequest{Agent: "x"}); err != nil {
 		t.Errorf("a claim on a nearly full disk: %v", err)
 	}
 	release()

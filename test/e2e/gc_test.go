@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -52,7 +52,7 @@ func TestGCDeletesOnlyUnreferencedBlobs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	collect := func(args ...string) (r api.GCReport) {
+	collect := func(args ...string) (r report.GC) {
 		t.Helper()
 		res := host.Sessctl(t, append([]string{"blobs", "gc", "-o", "json"}, args...)...)
 		if res.Code != 0 {

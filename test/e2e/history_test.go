@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/session/catalog"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -19,7 +19,7 @@ func TestPromptsSurviveKillAndLostIndex(t *testing.T) {
 	host := harness.NewHost(t, node)
 	host.Feed(t, harness.Message("user", "where is the needle?")+"\n", "append", id)
 
-	var before, after, found []api.Prompt
+	var before, after, found []catalog.Prompt
 	host.JSON(t, &before, "history", "--limit", "0")
 	host.JSON(t, &found, "history", "NEEDLE?", "--session", id)
 	if len(before) < 2 || len(found) != 1 || found[0].Prompt != "where is the needle?" {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/session/catalog"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -208,7 +209,7 @@ func wholeOrAbsent(t *testing.T, c *client.Client, f *harness.File) bool {
 	t.Helper()
 	_, err := c.Info(harness.Timeout(t), f.ID)
 	if errors.Is(err, core.ErrNotFound) {
-		list, err := c.List(harness.Timeout(t), client.ListOptions{})
+		list, err := c.List(harness.Timeout(t), catalog.Filter{})
 		if err != nil {
 			t.Fatal(err)
 		}

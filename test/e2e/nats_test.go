@@ -9,10 +9,10 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
-	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/internal/testkit"
+	"github.com/sesslog/sesslog/session/catalog"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -56,7 +56,7 @@ func TestNodesShareLogOnExternalNATS(t *testing.T) {
 	nodes := []*harness.Node{a, b}
 	for _, n := range nodes {
 		harness.Await(t, "both sessions are listed", func() error {
-			list, err := n.Client().List(harness.Timeout(t), client.ListOptions{})
+			list, err := n.Client().List(harness.Timeout(t), catalog.Filter{})
 			if err == nil && len(list.Sessions) != 2 {
 				err = errors.New("not yet")
 			}
@@ -83,12 +83,12 @@ func TestNodesShareLogOnExternalNATS(t *testing.T) {
 	sameSnapshot(t, nodes, id)
 
 	// One dies, the other continues.
-	held, err := a.Client().Claim(harness.Timeout(t), id, api.ClaimRequest{Agent: "pi", Host: "a"})
+	held, err := a.Client().Claim(harness.Timeout(t), id, core.ClaimRequest{Agent: "pi", Host: "a"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	a.Kill()
-	taken, err := b.Client().Claim(harness.Timeout(t), id, api.ClaimRequest{Agent: "pi", Host: "b", TakeOver: true})
+	taken, err := b.Client().Claim(harness.Timeout(t), id, core.ClaimRequest{Agent: "pi", Host: "b", TakeOver: true})
 	if err != nil {
 		t.Fatal(err)
 	}

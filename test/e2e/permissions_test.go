@@ -20,6 +20,8 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/session/catalog"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -154,7 +156,7 @@ func TestRolesHaveThePermissionsTheyNeed(t *testing.T) {
 	file, gone := harness.NewFile(t, harness.Shape{Turns: 20, Images: 2}), harness.NewFile(t, harness.Shape{Turns: 3})
 	h.Do(t, "import", file.Save(t, h.Dir))
 	h.Do(t, "import", gone.Save(t, h.Dir))
-	claimed, err := node.Client().Claim(harness.Timeout(t), file.ID, api.ClaimRequest{Agent: "pi", Host: "here"})
+	claimed, err := node.Client().Claim(harness.Timeout(t), file.ID, core.ClaimRequest{Agent: "pi", Host: "here"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -464,7 +466,7 @@ func TestLogsAreIsolatedOnSharedServices(t *testing.T) {
 			do   func(*client.Client) error
 		}{
 			{"who am I, with the other's token", foreign, 401, func(c *client.Client) error { _, err := c.Whoami(harness.Timeout(t)); return err }},
-			{"list, with the other's token", foreign, 401, func(c *client.Client) error { _, err := c.List(harness.Timeout(t), client.ListOptions{}); return err }},
+			{"list, with the other's token", foreign, 401, func(c *client.Client) error { _, err := c.List(harness.Timeout(t), catalog.Filter{}); return err }},
 			{"info of the other's session", there, 404, func(c *client.Client) error { _, err := c.Info(harness.Timeout(t), files[other].ID); return err }},
 			{"verify the other's session", there, 404, func(c *client.Client) error { _, err := c.Verify(harness.Timeout(t), files[other].ID); return err }},
 			{"append to the other's session", there, 404, func(c *client.Client) error {
@@ -487,7 +489,7 @@ func TestLogsAreIsolatedOnSharedServices(t *testing.T) {
 				t.Errorf("node of log %s: %s: %d, want %d", log, c.what, got, c.want)
 			}
 		}
-		list, err := there.List(harness.Timeout(t), client.ListOptions{})
+		list, err := there.List(harness.Timeout(t), catalog.Filter{})
 		if err != nil || len(list.Sessions) != 1 || string(list.Sessions[0].ID) != files[log].ID {
 			t.Errorf("log %s lists %+v, %v", log, list.Sessions, err)
 		}

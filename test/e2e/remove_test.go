@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -46,7 +46,7 @@ func TestEraseIsReportedAndComplete(t *testing.T) {
 		t.Errorf("it is\n%s", out)
 	}
 
-	var plan api.Plan
+	var plan report.Plan
 	host.JSON(t, &plan, "retention", "plan", "--older-than", "1h")
 	if len(plan.Items) != 1 {
 		t.Fatalf("the plan is %+v", plan)

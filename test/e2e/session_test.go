@@ -36,7 +36,7 @@ func importFile(t *testing.T, c *client.Client, f *harness.File) string {
 }
 
 // appendText appends one message.
-func appendText(t *testing.T, c *client.Client, id, words string, o client.AppendOptions) api.Appended {
+func appendText(t *testing.T, c *client.Client, id, words string, o client.AppendOptions) core.Receipt {
 	t.Helper()
 	done, err := c.Append(harness.Timeout(t), id, []byte(harness.Message("user", words)), o)
 	if err != nil {

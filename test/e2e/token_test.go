@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -55,7 +55,7 @@ func TestTokenChangesReachRunningNodes(t *testing.T) {
 			return nil
 		})
 	}
-	var acts []api.AuditRecord
+	var acts []report.AuditRecord
 	admin.JSON(t, &acts, "audit")
 	var did []string
 	for _, act := range acts {

@@ -16,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/test/e2e/harness"
@@ -130,7 +129,7 @@ func TestClockJumpsChangeOnlyTimestamps(t *testing.T) {
 	c := node.Client()
 	w := write(t, newSession(t, c), 3, through(node))
 	held := newSession(t, c)
-	claim, err := c.Claim(harness.Timeout(t), held, api.ClaimRequest{Agent: "first", Host: "here"})
+	claim, err := c.Claim(harness.Timeout(t), held, core.ClaimRequest{Agent: "first", Host: "here"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +143,7 @@ func TestClockJumpsChangeOnlyTimestamps(t *testing.T) {
 		if _, err := c.Append(harness.Timeout(t), held, []byte(harness.Message("user", "not mine")), client.AppendOptions{}); !errors.Is(err, core.ErrFenced) {
 			t.Errorf("%v: an append by who holds nothing: %v", by, err)
 		}
-		next, err := c.Claim(harness.Timeout(t), held, api.ClaimRequest{Agent: fmt.Sprint("after ", by), TakeOver: true})
+		next, err := c.Claim(harness.Timeout(t), held, core.ClaimRequest{Agent: fmt.Sprint("after ", by), TakeOver: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -149,7 +151,7 @@ func newSession(t *testing.T, c *client.Client) string {
 }
 
 // say appends one message.
-func say(t *testing.T, c *client.Client, id, words string, o client.AppendOptions) api.Appended {
+func say(t *testing.T, c *client.Client, id, words string, o client.AppendOptions) core.Receipt {
 	t.Helper()
 	done, err := c.Append(harness.Timeout(t), id, []byte(harness.Message("user", words)), o)
 	if err != nil {
@@ -179,7 +181,7 @@ func mustExport(t *testing.T, c *client.Client, id string) []byte {
 }
 
 // problems are what verify finds.
-func problems(t *testing.T, c *client.Client, id string) []api.Problem {
+func problems(t *testing.T, c *client.Client, id string) []report.Problem {
 	t.Helper()
 	r, err := c.Verify(harness.Timeout(t), id)
 	if err != nil {

@@ -14,9 +14,9 @@ import (
 
 	_ "modernc.org/sqlite" // the driver of the node's index
 
-	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -185,7 +185,7 @@ func TestBlockTruncatedAtFlippedBitIsReportedAsLoss(t *testing.T) {
 				}
 				harness.Await(t, "the loss is said", func() error {
 					found := problems(t, c, id)
-					lost := slices.ContainsFunc(found, func(p api.Problem) bool { return strings.Contains(p.Detail, "lost") })
+					lost := slices.ContainsFunc(found, func(p report.Problem) bool { return strings.Contains(p.Detail, "lost") })
 					if !lost && !strings.Contains(node.Log(), "lost records") {
 						return fmt.Errorf("verify finds %+v, and the log says nothing", found)
 					}

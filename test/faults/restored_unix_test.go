@@ -248,7 +248,7 @@ func TestZombieIsFencedWhenItContinues(t *testing.T) {
 	c, k := zombie.Client(), keeper.Client()
 	for round := range times(2) {
 		id := newSession(t, k)
-		claim, err := c.Claim(harness.Timeout(t), id, api.ClaimRequest{Agent: "zombie", Host: "asleep"})
+		claim, err := c.Claim(harness.Timeout(t), id, core.ClaimRequest{Agent: "zombie", Host: "asleep"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -268,7 +268,7 @@ func TestZombieIsFencedWhenItContinues(t *testing.T) {
 				asleep <- answer{words, insist(t, c, id, words, mine)}
 			}()
 		}
-		taken, err := k.Claim(harness.Timeout(t), id, api.ClaimRequest{Agent: "next", TakeOver: true})
+		taken, err := k.Claim(harness.Timeout(t), id, core.ClaimRequest{Agent: "next", TakeOver: true})
 		if err != nil {
 			t.Fatal(err)
 		}

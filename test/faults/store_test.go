@@ -17,6 +17,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/session/catalog"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -286,7 +287,7 @@ func TestNodeStartsWithoutObjectStore(t *testing.T) {
 	if _, err := export(t, c, pictures); err == nil {
 		t.Error("an export without its image")
 	}
-	if list, err := c.List(harness.Timeout(t), client.ListOptions{}); err != nil || len(list.Sessions) != 2 {
+	if list, err := c.List(harness.Timeout(t), catalog.Filter{}); err != nil || len(list.Sessions) != 2 {
 		t.Errorf("listed: %+v, %v", list, err)
 	}
 

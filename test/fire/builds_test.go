@@ -26,7 +26,7 @@ var flaws = map[string]flaw{
 	},
 	"an append is answered before it is stored": {
 		"api/server/append.go",
-		"return sess.Append(r.Context(), a)", "go sess.Append(context.WithoutCancel(r.Context()), a)\n\treturn engine.Receipt{}, nil",
+		"return sess.Append(r.Context(), a)", "go sess.Append(context.WithoutCancel(r.Context()), a)\n\treturn core.Receipt{}, nil",
 	},
 }
 

@@ -159,7 +159,7 @@ func (c *worker) call(ctx context.Context, to *client.Client, o *op) error {
 	case opAppend:
 		return c.append(ctx, to, o)
 	case opClaim:
-		got, err := to.Claim(ctx, c.session, api.ClaimRequest{Head: heads[o.Head], Writer: o.Writer, TakeOver: o.TakeOver})
+		got, err := to.Claim(ctx, c.session, core.ClaimRequest{Head: heads[o.Head], Writer: o.Writer, TakeOver: o.TakeOver})
 		if err == nil && got.Former != nil {
 			o.Former = got.Former.Writer
 		}

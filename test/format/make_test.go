@@ -14,7 +14,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/recordio"
@@ -65,7 +64,7 @@ func TestMakeFixtures(t *testing.T) {
 	// a second head and a name.
 	whole := imported(1, harness.Shape{Turns: 12, Images: 3, ImageBytes: 1200, Words: 12})
 	host.Do(t, "checkpoint", whole)
-	held, err := c.Claim(harness.Timeout(t), whole, api.ClaimRequest{Agent: "pi", Host: "desk", By: "ann"})
+	held, err := c.Claim(harness.Timeout(t), whole, core.ClaimRequest{Agent: "pi", Host: "desk", By: "ann"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,6 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/image"
@@ -293,7 +292,7 @@ func TestReaderReadsFreshSession(t *testing.T) {
 	}
 	add(strings.Repeat("compressed ", 1000), client.AppendOptions{})
 	spilled := add(incompressible(400<<10), client.AppendOptions{})
-	held, err := c.Claim(harness.Timeout(t), id, api.ClaimRequest{Agent: "pi", Head: "aside"})
+	held, err := c.Claim(harness.Timeout(t), id, core.ClaimRequest{Agent: "pi", Head: "aside"})
 	if err != nil {
 		t.Fatal(err)
 	}

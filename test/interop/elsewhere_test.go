@@ -19,6 +19,7 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/session/catalog"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -152,7 +153,7 @@ func only(t *testing.T, c *client.Client) string {
 	t.Helper()
 	var id string
 	harness.Await(t, "the session is listed", func() error {
-		list, err := c.List(t.Context(), client.ListOptions{})
+		list, err := c.List(t.Context(), catalog.Filter{})
 		if err == nil && len(list.Sessions) != 1 {
 			err = fmt.Errorf("the log has %d sessions", len(list.Sessions))
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/session/catalog"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -77,7 +78,7 @@ func TestNodeRequiresItsToken(t *testing.T) {
 	t.Parallel()
 	pods := startPods(t, newWorld(t, "single"))
 	stranger := client.ClientOf([]string{pods[0].URL}, "")
-	if _, err := stranger.List(harness.Timeout(t), client.ListOptions{}); err == nil {
+	if _, err := stranger.List(harness.Timeout(t), catalog.Filter{}); err == nil {
 		t.Error("a request without a token succeeds")
 	}
 }

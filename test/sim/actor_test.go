@@ -192,7 +192,7 @@ func (a *actor) takeHold() {
 	a.claim = ""
 	for range 6 {
 		err := a.on(func(ctx context.Context, _ *node, s *engine.Session) error {
-			_, _, err := s.Claim(ctx, engine.ClaimRequest{Head: head, Agent: a.name, TakeOver: over, Writer: writer})
+			_, _, err := s.Claim(ctx, core.ClaimRequest{Head: head, Agent: a.name, TakeOver: over, Writer: writer})
 			return err
 		})
 		if err == nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
+	"github.com/sesslog/sesslog/core/report"
 )
 
 func auditCmd(a app) *cobra.Command {
@@ -61,7 +62,7 @@ func (a app) audit(ctx context.Context, since time.Time) error {
 	if err != nil {
 		return err
 	}
-	var rs []api.AuditRecord
+	var rs []report.AuditRecord
 	q := api.AuditQuery{Since: since}
 	for {
 		page, err := node.Audit(ctx, q)
@@ -76,7 +77,7 @@ func (a app) audit(ctx context.Context, since time.Time) error {
 	return a.Print(cli.NotNil(rs), func() error { return a.printAudit(rs) })
 }
 
-func (a app) printAudit(rs []api.AuditRecord) error {
+func (a app) printAudit(rs []report.AuditRecord) error {
 	if len(rs) == 0 {
 		a.Notef("no acts of operators are recorded")
 		return nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
+	"github.com/sesslog/sesslog/core/report"
 )
 
 type gcFlags struct {
@@ -81,7 +82,7 @@ func (a app) blobsGC(ctx context.Context, f gcFlags) error {
 	return a.Print(r, func() error { return a.printGC(r) })
 }
 
-func (a app) printGC(r api.GCReport) error {
+func (a app) printGC(r report.GC) error {
 	moved, back, deleted := "moved to the trash", "restored", "deleted permanently"
 	if !r.Applied {
 		moved, back, deleted = "to move to the trash", "to restore", "to delete permanently"

@@ -8,10 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sesslog/sesslog/api"
-	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/internal/hint"
 )
 
@@ -59,13 +58,13 @@ func (a app) doctor(ctx context.Context, fix bool) error {
 	if err := a.Print(r, func() error { return a.printExamination(r) }); err != nil {
 		return err
 	}
-	if worst := r.Worst(); worst == api.Danger || worst == api.Warning {
+	if worst := r.Worst(); worst == report.Danger || worst == report.Warning {
 		return fmt.Errorf("%s%w", verdict(r), hint.Silent(core.ErrCorrupt))
 	}
 	return nil
 }
 
-func (a app) printExamination(r client.Examination) error {
+func (a app) printExamination(r report.Examination) error {
 	err := a.Printf("%s", verdict(r))
 	for _, f := range r.Findings {
 		state := string(f.Level)
@@ -88,7 +87,7 @@ func (a app) printExamination(r client.Examination) error {
 const findingsAt = 9
 
 // verdict summarizes the findings in one line.
-func verdict(r client.Examination) string {
+func verdict(r report.Examination) string {
 	count := map[string]int{}
 	for _, f := range r.Findings {
 		if !f.Mended {
@@ -96,7 +95,7 @@ func verdict(r client.Examination) string {
 		}
 	}
 	var parts []string
-	for _, level := range []string{string(api.Danger), string(api.Warning), string(api.Note)} {
+	for _, level := range []string{string(report.Danger), string(report.Warning), string(report.Note)} {
 		if n := count[level]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d × %s", n, level))
 		}

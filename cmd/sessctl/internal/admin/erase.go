@@ -11,6 +11,7 @@ import (
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/report"
 )
 
 func eraseCmd(a app) *cobra.Command {
@@ -115,7 +116,7 @@ func (a app) inFull(arg string) (*client.Client, core.SessionID, error) {
 	return node, id, err
 }
 
-func (a app) printErasable(f client.Erasable) error {
+func (a app) printErasable(f report.Found) error {
 	g := a.NewGrid()
 	g.Row("session", string(f.Session))
 	g.RowIf("dialect", f.Dialect)

@@ -10,8 +10,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
+	"github.com/sesslog/sesslog/core/report"
 )
 
 // A policyFile is the YAML form of a retention policy.
@@ -33,18 +33,18 @@ type policyRule struct {
 }
 
 // readPolicy parses a policy file. Unknown fields are errors.
-func readPolicy(b []byte) (api.Policy, error) {
+func readPolicy(b []byte) (report.Policy, error) {
 	var f policyFile
 	d := yaml.NewDecoder(bytes.NewReader(b))
 	d.KnownFields(true)
 	if err := d.Decode(&f); err != nil && !errors.Is(err, io.EOF) {
-		return api.Policy{}, cli.Usagef("the policy: %v", err)
+		return report.Policy{}, cli.Usagef("the policy: %v", err)
 	}
 	return f.policy()
 }
 
-func (f *policyFile) policy() (api.Policy, error) {
-	p := api.Policy{EraseTrash: f.EraseTrash}
+func (f *policyFile) policy() (report.Policy, error) {
+	p := report.Policy{EraseTrash: f.EraseTrash}
 	for _, r := range f.Rules {
 		older, err := parseAge(r.OlderThan)
 		if err != nil {
@@ -54,7 +54,7 @@ func (f *policyFile) policy() (api.Policy, error) {
 		if err != nil {
 			return p, err
 		}
-		p.Rules = append(p.Rules, api.PolicyRule{
+		p.Rules = append(p.Rules, report.Rule{
 			Name: r.Name, CWD: r.CWD, Dialect: r.Dialect, Tag: r.Tag, UnlessTag: r.UnlessTag,
 			OlderThan: older, LargerThan: larger, Keep: r.Keep, Per: r.Per,
 		})

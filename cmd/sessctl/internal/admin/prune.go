@@ -8,12 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/core/prune"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 func pruneCmd(a app) *cobra.Command {
@@ -81,7 +81,7 @@ func (f *pruneFlags) check(cmd *cobra.Command) error {
 	return err
 }
 
-func (f *pruneFlags) match(r api.Row) bool {
+func (f *pruneFlags) match(r catalog.Row) bool {
 	return (f.dialect == "" || r.Dialect == f.dialect) && (f.cwd == "" || r.CWD != "" && filepath.Clean(r.CWD) == f.cwd)
 }
 
@@ -101,7 +101,7 @@ func (a app) prune(ctx context.Context, f pruneFlags) error {
 	if err != nil {
 		return err
 	}
-	rows, _, err := cli.AllSessions(ctx, node, client.ListOptions{})
+	rows, _, err := cli.AllSessions(ctx, node, catalog.Filter{})
 	if err != nil {
 		return err
 	}
@@ -117,9 +117,9 @@ func (a app) prune(ctx context.Context, f pruneFlags) error {
 }
 
 // prunings returns the sessions of rows to prune.
-func prunings(now time.Time, rows []api.Row, f pruneFlags) []pruning {
+func prunings(now time.Time, rows []catalog.Row, f pruneFlags) []pruning {
 	var all []prune.Session
-	byID := map[core.SessionID]api.Row{}
+	byID := map[core.SessionID]catalog.Row{}
 	for _, r := range rows {
 		if _, twice := byID[r.ID]; f.match(r) && !twice { // a session can be on two pages
 			all = append(all, prunable(r))
@@ -136,7 +136,7 @@ func prunings(now time.Time, rows []api.Row, f pruneFlags) []pruning {
 }
 
 // prunable returns a row with its parsed times.
-func prunable(r api.Row) prune.Session {
+func prunable(r catalog.Row) prune.Session {
 	p := prune.Session{ID: r.ID}
 	p.Created, _ = time.Parse(time.RFC3339, r.Created)
 	p.Modified, _ = time.Parse(time.RFC3339, r.Modified)

@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/backup"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/internal/hint"
 )
 
@@ -161,11 +161,11 @@ func (a app) restoreOne(ctx context.Context, r *backup.Restorer, s *backup.Sessi
 func outcomeOf(r *backup.Restored, dry bool) string {
 	text := ""
 	switch r.Relation {
-	case api.Absent:
+	case report.Absent:
 		text = "restored"
-	case api.Behind:
+	case report.Behind:
 		text = "its missing end was put back, " + cli.Count(r.MissingRecords, "record", "records")
-	case api.Ahead:
+	case report.Ahead:
 		return fmt.Sprintf("left alone: the log is ahead, at %s, the backup at %s", r.Log, r.History)
 	default:
 		text = "the same as in the log"

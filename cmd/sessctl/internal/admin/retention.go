@@ -16,6 +16,7 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/internal/atomicfile"
 	"github.com/sesslog/sesslog/internal/hint"
 )
@@ -118,7 +119,7 @@ type planFlags struct {
 	eraseTrash bool
 }
 
-func (f *planFlags) policy() (api.Policy, error) {
+func (f *planFlags) policy() (report.Policy, error) {
 	none := policyRule{}
 	if f.file == "" {
 		written := policyFile{EraseTrash: f.eraseTrash}
@@ -128,16 +129,16 @@ func (f *planFlags) policy() (api.Policy, error) {
 		return written.policy()
 	}
 	if f.policyRule != none || f.eraseTrash {
-		return api.Policy{}, cli.Usagef("--policy excludes the other flags")
+		return report.Policy{}, cli.Usagef("--policy excludes the other flags")
 	}
 	b, err := os.ReadFile(f.file)
 	if err != nil {
-		return api.Policy{}, err
+		return report.Policy{}, err
 	}
 	return readPolicy(b)
 }
 
-func (a app) retentionPlan(ctx context.Context, p api.Policy) error {
+func (a app) retentionPlan(ctx context.Context, p report.Policy) error {
 	node, err := a.Client()
 	if err != nil {
 		return err
@@ -152,7 +153,7 @@ func (a app) retentionPlan(ctx context.Context, p api.Policy) error {
 	return a.Print(plan, func() error { return a.printPlan(plan) })
 }
 
-func (a app) printPlan(plan api.Plan) error {
+func (a app) printPlan(plan report.Plan) error {
 	if len(plan.Items) == 0 {
 		a.Notef("no session matches")
 		return nil
@@ -178,7 +179,7 @@ func (a app) planPath(id string) string {
 }
 
 // savePlan stores a plan for apply, and deletes those older than a week.
-func (a app) savePlan(plan api.Plan) error {
+func (a app) savePlan(plan report.Plan) error {
 	if a.Claims().Dir == "" {
 		a.Notef("HOME is not set, so the plan is not stored; write it to a file with: -o json")
 		return nil
@@ -203,8 +204,8 @@ func (a app) savePlan(plan api.Plan) error {
 	})
 }
 
-func (a app) readPlan(arg string) (api.Plan, error) {
-	var plan api.Plan
+func (a app) readPlan(arg string) (report.Plan, error) {
+	var plan report.Plan
 	path := arg
 	if !strings.ContainsAny(arg, "./") {
 		path = a.planPath(arg)

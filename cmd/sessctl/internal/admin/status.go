@@ -14,6 +14,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/internal/hint"
 )
 
@@ -115,7 +116,7 @@ func (a app) printStatus(s api.Status) error {
 			g.Row("refused", fmt.Sprintf("%s of %s, since the node started; now %d of %d", cli.Count(int(b.Refused), "time", "times"), name, b.Used, b.Limit))
 		}
 	}
-	if l := s.Losses; l != (api.Losses{}) {
+	if l := s.Losses; l != (report.Losses{}) {
 		g.Row("lost", fmt.Sprintf("%d records stored again, %d lines moved to separate heads, %d records read from other replicas", l.Redone, l.Rescued, l.Backfilled))
 		if l.Pending > 0 {
 			g.Row("owed", fmt.Sprintf("%s that sessions in the trash lack; restore them while this node runs (its log names them)", cli.Count(int(l.Pending), "line", "lines")))

@@ -93,7 +93,7 @@ func (a app) tokenCreate(ctx context.Context, name string, f tokenFlags) error {
 	}
 	made, err := node.CreateToken(ctx, api.TokenRequest{
 		Name: name, Scope: scope, Prefix: f.prefix, Expires: expires,
-		Limits: api.TokenLimits{Rate: f.rate, Body: f.body, Followers: f.followers},
+		Limits: access.Limits{Rate: f.rate, Body: f.body, Followers: f.followers},
 		Notice: a.Notice(f.why),
 	})
 	if err != nil {
@@ -115,7 +115,7 @@ func (a app) untilTime(s string) (time.Time, error) {
 }
 
 // printSecret prints the secret of a new token.
-func (a app) printSecret(ctx context.Context, node *client.Client, made api.MadeToken) error {
+func (a app) printSecret(ctx context.Context, node *client.Client, made access.Issued) error {
 	return a.Print(made, func() error {
 		a.Notef("token %s (%s); its secret is not shown again", made.ID, made.Name)
 		if me, err := node.Whoami(ctx); err == nil && me.Token == "" {
@@ -153,7 +153,7 @@ previous secret is valid, too) and used.`,
 	}
 }
 
-func (a app) printTokens(list []api.Token) error {
+func (a app) printTokens(list []access.Token) error {
 	if len(list) == 0 {
 		a.Notef("the log has no tokens; create one with: sessctl token create NAME")
 		return nil
@@ -174,7 +174,7 @@ func (a app) printTokens(list []api.Token) error {
 	return g.Flush()
 }
 
-func limitsText(l api.TokenLimits) string {
+func limitsText(l access.Limits) string {
 	var parts []string
 	if l.Rate > 0 {
 		parts = append(parts, strconv.Itoa(l.Rate)+"/s")
@@ -190,7 +190,7 @@ func limitsText(l api.TokenLimits) string {
 
 func tokenRotateCmd(a app) *cobra.Command {
 	var keep time.Duration
-	cmd := a.tokenVerb(func(ctx context.Context, node *client.Client, t api.Token, n api.Notice) error {
+	cmd := a.tokenVerb(func(ctx context.Context, node *client.Client, t access.Token, n api.Notice) error {
 		made, err := node.RotateToken(ctx, t.ID, api.RotateRequest{Keep: keep.String(), Notice: n})
 		if err != nil {
 			return err
@@ -209,7 +209,7 @@ With -o json: the object that create prints.`
 }
 
 func tokenRevokeCmd(a app) *cobra.Command {
-	cmd := a.tokenVerb(func(ctx context.Context, node *client.Client, t api.Token, n api.Notice) error {
+	cmd := a.tokenVerb(func(ctx context.Context, node *client.Client, t access.Token, n api.Notice) error {
 		gone, err := node.RevokeToken(ctx, t.ID, n)
 		if err != nil {
 			return err
@@ -226,7 +226,7 @@ With -o json: one object with the token as it was.`
 }
 
 // tokenVerb returns a verb for one token that requires a reason.
-func (a app) tokenVerb(do func(context.Context, *client.Client, api.Token, api.Notice) error) *cobra.Command {
+func (a app) tokenVerb(do func(context.Context, *client.Client, access.Token, api.Notice) error) *cobra.Command {
 	var why string
 	cmd := &cobra.Command{
 		Args: cobra.ExactArgs(1),
@@ -245,16 +245,16 @@ func (a app) tokenVerb(do func(context.Context, *client.Client, api.Token, api.N
 }
 
 // tokenNamed finds the token with that id or name.
-func (a app) tokenNamed(ctx context.Context, arg string) (*client.Client, api.Token, error) {
+func (a app) tokenNamed(ctx context.Context, arg string) (*client.Client, access.Token, error) {
 	node, err := a.Client()
 	if err != nil {
-		return nil, api.Token{}, err
+		return nil, access.Token{}, err
 	}
 	list, err := node.Tokens(ctx)
 	if err != nil {
-		return nil, api.Token{}, err
+		return nil, access.Token{}, err
 	}
-	var found []api.Token
+	var found []access.Token
 	for _, t := range list {
 		if t.ID == arg {
 			return node, t, nil
@@ -267,9 +267,9 @@ func (a app) tokenNamed(ctx context.Context, arg string) (*client.Client, api.To
 	case 1:
 		return node, found[0], nil
 	case 0:
-		return nil, api.Token{}, cli.Hintf(fmt.Errorf("no token with the id or name %.80q: %w", arg, core.ErrNotFound), "list the tokens with: sessctl token ls")
+		return nil, access.Token{}, cli.Hintf(fmt.Errorf("no token with the id or name %.80q: %w", arg, core.ErrNotFound), "list the tokens with: sessctl token ls")
 	}
-	return nil, api.Token{}, cli.Hintf(fmt.Errorf("%d tokens are called %.80q: %w", len(found), arg, core.ErrInvalid), "name it by its id, see: sessctl token ls")
+	return nil, access.Token{}, cli.Hintf(fmt.Errorf("%d tokens are called %.80q: %w", len(found), arg, core.ErrInvalid), "name it by its id, see: sessctl token ls")
 }
 
 func tokenCheckCmd(a app) *cobra.Command {

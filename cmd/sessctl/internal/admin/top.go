@@ -14,6 +14,7 @@ import (
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 func topCmd(a app) *cobra.Command {
@@ -74,7 +75,7 @@ type look struct {
 	at     time.Time
 	status api.Status
 	counts map[string]float64
-	rows   []api.Row
+	rows   []catalog.Row
 }
 
 // A topReport compares two looks.
@@ -152,7 +153,7 @@ func (a app) look(ctx context.Context, node *client.Client) (l look, err error) 
 	if l.counts, err = node.Metrics(ctx, appendsStored, appendsAll, linesStored, requestsAll); err != nil {
 		return l, err
 	}
-	page, err := node.List(ctx, client.ListOptions{Limit: 200})
+	page, err := node.List(ctx, catalog.Filter{Limit: 200})
 	l.rows = page.Sessions
 	return l, err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/internal/hint"
 )
 
@@ -118,7 +119,7 @@ func (a app) verify(ctx context.Context, cmd *cobra.Command, args []string, f ve
 	return nil
 }
 
-func (t *tally) add(ps []api.Problem) {
+func (t *tally) add(ps []report.Problem) {
 	t.problems += len(ps)
 	if len(ps) > 0 {
 		t.affected++
@@ -191,7 +192,7 @@ func checkedOf(all, unchecked int) string {
 	return fmt.Sprintf("%d of %s verified", all-unchecked, cli.Count(all, "session", "sessions"))
 }
 
-func healthOf(problems, mended []api.Problem) string {
+func healthOf(problems, mended []report.Problem) string {
 	switch {
 	case len(problems) > 0:
 		return cli.Count(len(problems), "problem", "problems")
@@ -201,7 +202,7 @@ func healthOf(problems, mended []api.Problem) string {
 	return "all is well"
 }
 
-func (a app) printProblems(ps []api.Problem) error {
+func (a app) printProblems(ps []report.Problem) error {
 	var err error
 	for _, p := range ps {
 		err = errors.Join(err, a.Printf("  %s %s: %s", cli.Plain(string(p.Kind)), cli.Plain(p.What), cli.Plain(p.Detail)))

@@ -10,6 +10,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/session"
 )
 
 func claimCmd(a app) *cobra.Command {
@@ -109,7 +110,7 @@ func (a app) printClaimed(id core.SessionID, c api.Claimed, mine agent.StoredCla
 }
 
 // printFenced prints the former holder, unless it was this host.
-func (a app) printFenced(former *core.Claim, mine string, life *api.Life) error {
+func (a app) printFenced(former *core.Claim, mine string, life *session.Life) error {
 	if former == nil || former.Writer == mine {
 		return nil
 	}

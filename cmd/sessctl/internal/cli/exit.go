@@ -18,6 +18,7 @@ import (
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/internal/hint"
+	"github.com/sesslog/sesslog/session"
 )
 
 // The exit codes, which sessctl help exit-codes documents.
@@ -90,7 +91,7 @@ type report struct {
 	Entry  string        `json:"entry,omitempty"`
 	Head   string        `json:"head,omitempty"`
 	Holder *core.Claim   `json:"holder,omitempty"`
-	Life   *api.Life     `json:"life,omitempty"` // of the holder
+	Life   *session.Life `json:"life,omitempty"` // of the holder
 	Cursor *core.Cursor  `json:"cursor,omitempty"`
 	Since  []core.Change `json:"since,omitempty"` // the changes of other writers
 	More   int           `json:"more,omitempty"`

@@ -10,8 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sesslog/sesslog/api"
-	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 // FilterFlags select sessions.
@@ -50,19 +49,19 @@ func (f *FilterFlags) Add(cmd *cobra.Command) {
 }
 
 // Options validates the flags and returns them as options of a request.
-func (f *FilterFlags) Options(now time.Time) (client.ListOptions, error) {
-	o := client.ListOptions{
+func (f *FilterFlags) Options(now time.Time) (catalog.Filter, error) {
+	o := catalog.Filter{
 		CWD: f.cwd, Below: f.below, Dialect: f.dialect, Holder: f.holder, Tags: f.tags, Label: f.label,
 		Name: f.name, Text: f.text, Deleted: f.deleted,
 	}
 	var errs []error
-	for _, s := range api.States {
+	for _, s := range catalog.States {
 		if string(s) == f.state {
 			o.State = s
 		}
 	}
 	if f.state != "" && o.State == "" {
-		errs = append(errs, fmt.Errorf("--state %q is not one of %s", f.state, list(api.States)))
+		errs = append(errs, fmt.Errorf("--state %q is not one of %s", f.state, list(catalog.States)))
 	}
 	if f.below && f.cwd == "" {
 		errs = append(errs, errors.New("--below requires --cwd"))
@@ -88,15 +87,15 @@ func list[T ~string](names []T) string {
 }
 
 // ParseSort sets the order of o from the value of --sort.
-func ParseSort(o *client.ListOptions, by string) error {
+func ParseSort(o *catalog.Filter, by string) error {
 	if by == "" {
 		return nil
 	}
-	i := slices.IndexFunc(api.Sorts, func(s api.Sort) bool { return string(s) == by })
+	i := slices.IndexFunc(catalog.Sorts, func(s catalog.Sort) bool { return string(s) == by })
 	if i < 0 {
-		return Usagef("--sort %q is not one of %s", by, list(api.Sorts))
+		return Usagef("--sort %q is not one of %s", by, list(catalog.Sorts))
 	}
-	o.Sort = api.Sorts[i]
+	o.Sort = catalog.Sorts[i]
 	return nil
 }
 

@@ -4,9 +4,9 @@ import (
 	"context"
 
 	"github.com/sesslog/sesslog/agent"
-	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/session"
 )
 
 // Host describes this host and its user for package agent.
@@ -26,7 +26,7 @@ func (a *App) Host() *agent.Host {
 func (a *App) Claims() agent.ClaimStore { return agent.NewClaimStore(a.Env, a.DryRun) }
 
 // LifeText says whether the holder of a claim seems to be active.
-func (a *App) LifeText(l *api.Life) string { return agent.LifeText(l, a.Now()) }
+func (a *App) LifeText(l *session.Life) string { return agent.LifeText(l, a.Now()) }
 
 // SendImages sends the images that a file refers to before the file itself. It
 // returns those that the agent's store lacks. Standard input cannot be read twice,

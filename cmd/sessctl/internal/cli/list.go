@@ -3,13 +3,13 @@ package cli
 import (
 	"context"
 
-	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 // AllSessions lists sessions page by page, up to o.Limit if it is not 0. It reports
 // whether there are more.
-func AllSessions(ctx context.Context, node *client.Client, o client.ListOptions) (rows []api.Row, more bool, err error) {
+func AllSessions(ctx context.Context, node *client.Client, o catalog.Filter) (rows []catalog.Row, more bool, err error) {
 	limit := o.Limit
 	for {
 		o.Limit = PageSize
@@ -33,7 +33,7 @@ const PageSize = 500
 
 // RowState returns the state of a session for a table: deleted, its holder, closed,
 // or "-".
-func RowState(r api.Row) string {
+func RowState(r catalog.Row) string {
 	switch {
 	case r.Deleted:
 		return "deleted"

@@ -8,11 +8,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/internal/hint"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 // A Source is what a verb reads: a session file, or a session in the log.
@@ -149,7 +149,7 @@ func resolveListed(ctx context.Context, node *client.Client, arg string, trash b
 	if err != nil {
 		return "", false, err
 	}
-	if slices.ContainsFunc(rows, func(r api.Row) bool { return string(r.ID) == arg }) {
+	if slices.ContainsFunc(rows, func(r catalog.Row) bool { return string(r.ID) == arg }) {
 		return core.SessionID(arg), true, nil
 	}
 	if id, ok, err := resolveAgentID(ctx, node, arg, trash); err != nil || ok {
@@ -194,16 +194,16 @@ func exists(ctx context.Context, node *client.Client, id core.SessionID) bool {
 
 // listPrefix lists up to maxCandidates+1 sessions whose id begins with prefix. For
 // an invalid prefix it returns none without a request.
-func listPrefix(ctx context.Context, node *client.Client, prefix string, trash bool) ([]api.Row, error) {
+func listPrefix(ctx context.Context, node *client.Client, prefix string, trash bool) ([]catalog.Row, error) {
 	pad := strings.Repeat("0", max(0, core.MinSessionID-len(prefix)))
 	if _, err := core.ParseSessionID(prefix + pad); err != nil {
 		return nil, nil
 	}
-	list, err := node.List(ctx, client.ListOptions{Prefix: prefix, Deleted: trash, Limit: maxCandidates + 1})
+	list, err := node.List(ctx, catalog.Filter{Prefix: prefix, Deleted: trash, Limit: maxCandidates + 1})
 	return list.Sessions, err
 }
 
-func ambiguous(arg string, rows []api.Row) error {
+func ambiguous(arg string, rows []catalog.Row) error {
 	var names []string
 	for _, r := range rows[:min(len(rows), maxCandidates)] {
 		names = append(names, string(r.ID))

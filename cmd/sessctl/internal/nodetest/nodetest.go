@@ -11,6 +11,7 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 // A Node answers the requests that its Mux has handlers for.
@@ -51,10 +52,10 @@ func (n *Node) Has(sessions []string, trash ...string) {
 		if r.URL.Query().Get("deleted") == "true" {
 			ids = trash
 		}
-		list := api.List{Sessions: []api.Row{}}
+		list := api.List{Sessions: []catalog.Row{}}
 		for _, id := range ids {
 			if strings.HasPrefix(id, r.URL.Query().Get("prefix")) {
-				list.Sessions = append(list.Sessions, api.Row{ID: core.SessionID(id)})
+				list.Sessions = append(list.Sessions, catalog.Row{ID: core.SessionID(id)})
 			}
 		}
 		_ = json.NewEncoder(w).Encode(list)

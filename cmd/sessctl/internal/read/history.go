@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 func historyCmd(a app) *cobra.Command {
@@ -51,7 +51,7 @@ type historyFlags struct {
 }
 
 func (a app) history(ctx context.Context, f historyFlags) error {
-	q := api.PromptQuery{Text: f.words}
+	q := catalog.PromptQuery{Text: f.words}
 	if f.cwd != "" {
 		dir, err := filepath.Abs(f.cwd)
 		if err != nil {
@@ -89,7 +89,7 @@ func (a app) history(ctx context.Context, f historyFlags) error {
 
 // allPrompts lists prompts page by page, up to limit if it is not 0, and also
 // returns the last page.
-func allPrompts(ctx context.Context, node *client.Client, q api.PromptQuery, limit int) (prompts []api.Prompt, last client.PromptPage, err error) {
+func allPrompts(ctx context.Context, node *client.Client, q catalog.PromptQuery, limit int) (prompts []catalog.Prompt, last catalog.PromptPage, err error) {
 	for {
 		q.Limit = cli.PageSize
 		if limit > 0 {
@@ -110,7 +110,7 @@ func allPrompts(ctx context.Context, node *client.Client, q api.PromptQuery, lim
 // promptColumns is the width limit of a prompt in a table.
 const promptColumns = 200
 
-func (a app) printPrompts(prompts []api.Prompt) error {
+func (a app) printPrompts(prompts []catalog.Prompt) error {
 	if len(prompts) == 0 {
 		a.Notef("no prompts")
 		return nil

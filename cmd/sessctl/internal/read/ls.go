@@ -8,9 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sesslog/sesslog/api"
-	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 func lsCmd(a app) *cobra.Command {
@@ -102,7 +101,7 @@ func (a app) ls(ctx context.Context, f lsFlags) error {
 		return a.PrintJSON(cli.NotNil(rows))
 	}
 	if len(rows) == 0 {
-		if o.Sort, o.Reverse, o.Limit = "", false, 0; !reflect.DeepEqual(o, client.ListOptions{}) {
+		if o.Sort, o.Reverse, o.Limit = "", false, 0; !reflect.DeepEqual(o, catalog.Filter{}) {
 			a.Notef("no session matches; list all with: sessctl ls")
 			return nil
 		}
@@ -118,7 +117,7 @@ func (a app) ls(ctx context.Context, f lsFlags) error {
 	return nil
 }
 
-func (a app) printRows(rows []api.Row) error {
+func (a app) printRows(rows []catalog.Row) error {
 	if a.Wide {
 		return a.printWideRows(rows)
 	}
@@ -138,7 +137,7 @@ func (a app) printRows(rows []api.Row) error {
 	return g.Flush()
 }
 
-func (a app) printWideRows(rows []api.Row) error {
+func (a app) printWideRows(rows []catalog.Row) error {
 	g := a.NewGrid()
 	g.Row("ID", "AGENT", "CREATED", "MODIFIED", "ENTRIES", "RECORDS", "SIZE", "STATE", "TAGS", "NAME", "CWD", "FIRST")
 	for _, r := range rows {

@@ -9,10 +9,11 @@ import (
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 // watchSessions lists the sessions of o, and then each change until ctx ends.
-func (a app) watchSessions(ctx context.Context, node *client.Client, o client.ListOptions) error {
+func (a app) watchSessions(ctx context.Context, node *client.Client, o catalog.Filter) error {
 	for {
 		err := a.watchOnce(ctx, node, o)
 		switch {
@@ -26,10 +27,10 @@ func (a app) watchSessions(ctx context.Context, node *client.Client, o client.Li
 	}
 }
 
-func (a app) watchOnce(ctx context.Context, node *client.Client, o client.ListOptions) error {
+func (a app) watchOnce(ctx context.Context, node *client.Client, o catalog.Filter) error {
 	// The mark is read first, so that no change during the listing is missed. It can
 	// be shown twice.
-	begin, err := node.List(ctx, client.ListOptions{Limit: 1})
+	begin, err := node.List(ctx, catalog.Filter{Limit: 1})
 	if err != nil {
 		return err
 	}
@@ -59,8 +60,8 @@ func (a app) watchOnce(ctx context.Context, node *client.Client, o client.ListOp
 // listed is a row of the list or a change in JSON.
 type listed struct {
 	ID   core.SessionID `json:"id"`
-	Row  *api.Row       `json:"row,omitempty"`
-	Mark api.Mark       `json:"mark,omitempty"`
+	Row  *catalog.Row   `json:"row,omitempty"`
+	Mark catalog.Mark   `json:"mark,omitempty"`
 }
 
 // printChange prints a line. Lines arrive one by one, so they are not aligned.

@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 func searchCmd(a app) *cobra.Command {
@@ -65,7 +65,7 @@ func (a app) search(ctx context.Context, f searchFlags) error {
 	if err != nil {
 		return err
 	}
-	q := api.SearchQuery{Text: f.text, Sessions: o}
+	q := catalog.SearchQuery{Text: f.text, Sessions: o}
 	moment := func(s string) (time.Time, error) { return cli.ParseMoment(s, a.Now()) }
 	for _, end := range []struct {
 		name, value string
@@ -102,7 +102,7 @@ func (a app) search(ctx context.Context, f searchFlags) error {
 
 // allHits lists hits page by page, up to limit if it is not 0. It reports whether
 // there are more.
-func allHits(ctx context.Context, node *client.Client, q api.SearchQuery, limit int) (hits []api.Hit, more bool, err error) {
+func allHits(ctx context.Context, node *client.Client, q catalog.SearchQuery, limit int) (hits []catalog.Hit, more bool, err error) {
 	for {
 		q.Limit = cli.PageSize
 		if limit > 0 {
@@ -120,7 +120,7 @@ func allHits(ctx context.Context, node *client.Client, q api.SearchQuery, limit 
 	}
 }
 
-func (a app) printHits(hits []api.Hit) error {
+func (a app) printHits(hits []catalog.Hit) error {
 	if len(hits) == 0 {
 		a.Notef("nothing found")
 		return nil

@@ -6,11 +6,12 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 // tailMany shows the records of several sessions, and with follow the new ones.
 // Without args it follows all sessions that o selects, from now on.
-func (a app) tailMany(ctx context.Context, args []string, o client.ListOptions, follow bool) error {
+func (a app) tailMany(ctx context.Context, args []string, o catalog.Filter, follow bool) error {
 	node, err := a.Client()
 	if err != nil {
 		return err

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
@@ -136,16 +135,16 @@ func (a app) drain(ctx context.Context, err error, f appendFlags) error {
 	return a.giveBack(err, data, f.unsent)
 }
 
-func (a app) send(cmd *cobra.Command, node *client.Client, id core.SessionID, data []byte, f appendFlags) (api.Appended, error) {
+func (a app) send(cmd *cobra.Command, node *client.Client, id core.SessionID, data []byte, f appendFlags) (core.Receipt, error) {
 	ctx, cancel := a.Within(cmd, cli.Short)
 	defer cancel()
 	v, err := a.Writer(ctx, node, id, f.WriterFlags)
 	if err != nil {
-		return api.Appended{}, err
+		return core.Receipt{}, err
 	}
 	o := client.AppendOptions{Head: f.Head, Writer: v.Writer, After: f.after, Key: f.key}
 	if err := f.options(&o); err != nil {
-		return api.Appended{}, err
+		return core.Receipt{}, err
 	}
 	done, err := node.Append(ctx, string(id), data, o)
 	if err != nil {
@@ -177,7 +176,7 @@ func (a app) appendTo(cmd *cobra.Command, arg string) (*client.Client, core.Sess
 	return a.InLog(ctx, arg)
 }
 
-func (a app) printAppended(done api.Appended) error {
+func (a app) printAppended(done core.Receipt) error {
 	done.IDs = cli.NotNil(done.IDs)
 	if done.Head != "" {
 		defer a.Notef("continue there with: --head %s", done.Head)

@@ -92,7 +92,7 @@ func (a app) branchWithSummary(ctx context.Context, arg string, f branchFlags) e
 		r.Details = json.RawMessage(f.details)
 	}
 	o := client.AppendOptions{Head: f.Head, Writer: v.Writer, Key: ulid.Make().String()}
-	done, err := cli.Retry(ctx, func() (api.Appended, error) { return node.Branch(ctx, string(id), r, o) })
+	done, err := cli.Retry(ctx, func() (core.Receipt, error) { return node.Branch(ctx, string(id), r, o) })
 	if err != nil {
 		return a.ExplainFenced(v, err)
 	}

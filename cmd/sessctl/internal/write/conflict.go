@@ -13,6 +13,7 @@ import (
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/internal/atomicfile"
+	"github.com/sesslog/sesslog/session"
 )
 
 // conflictFlags select what to do if another writer was first.
@@ -33,7 +34,7 @@ func (f *conflictFlags) options(o *client.AppendOptions) error {
 		return fmt.Errorf("--on-conflict: %w", err)
 	}
 	if f.branch != "" {
-		if how != api.Branch {
+		if how != session.Branch {
 			return cli.Usagef("--head-name requires --on-conflict branch")
 		}
 		if err := core.CheckHead(f.branch); err != nil {

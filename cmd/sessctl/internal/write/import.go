@@ -20,6 +20,7 @@ import (
 	"github.com/sesslog/sesslog/core/image"
 	"github.com/sesslog/sesslog/core/lineage"
 	"github.com/sesslog/sesslog/internal/hint"
+	"github.com/sesslog/sesslog/session"
 )
 
 func importCmd(a app) *cobra.Command {
@@ -81,7 +82,7 @@ sessctl import --on-conflict branch session.jsonl`,
 			if err := f.how.check(); err != nil {
 				return err
 			}
-			if how, _ := api.ParseOnConflict(f.how.how); how == api.Rebase {
+			if how, _ := api.ParseOnConflict(f.how.how); how == session.Rebase {
 				return cli.Usagef("--on-conflict rebase is not supported for files: use fail or branch")
 			}
 			ctx, cancel := a.Within(cmd, cli.Forever)

@@ -9,6 +9,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
+	"github.com/sesslog/sesslog/core"
 )
 
 func labelCmd(a app) *cobra.Command {
@@ -30,7 +31,7 @@ sessctl label 019a a1b2c3d4 --clear`,
 			if err != nil {
 				return err
 			}
-			return a.say(cmd, args[0], w, f, func(ctx context.Context, node *client.Client, id string, o client.AppendOptions) (api.Appended, error) {
+			return a.say(cmd, args[0], w, f, func(ctx context.Context, node *client.Client, id string, o client.AppendOptions) (core.Receipt, error) {
 				return node.Label(ctx, id, api.LabelRequest{Target: args[1], Label: label}, o)
 			})
 		},
@@ -57,7 +58,7 @@ func optional(args []string, remove bool, name string) (string, error) {
 
 // say appends an entry that the node writes. Retries use the same key, so the entry
 // is stored once.
-func (a app) say(cmd *cobra.Command, arg string, w cli.WriterFlags, f conflictFlags, call func(context.Context, *client.Client, string, client.AppendOptions) (api.Appended, error)) error {
+func (a app) say(cmd *cobra.Command, arg string, w cli.WriterFlags, f conflictFlags, call func(context.Context, *client.Client, string, client.AppendOptions) (core.Receipt, error)) error {
 	if err := w.Check(); err != nil {
 		return err
 	}
@@ -78,7 +79,7 @@ func (a app) say(cmd *cobra.Command, arg string, w cli.WriterFlags, f conflictFl
 	if err := f.options(&o); err != nil {
 		return err
 	}
-	done, err := cli.Retry(ctx, func() (api.Appended, error) { return call(ctx, node, string(id), o) })
+	done, err := cli.Retry(ctx, func() (core.Receipt, error) { return call(ctx, node, string(id), o) })
 	if err != nil {
 		return a.ExplainFenced(v, err)
 	}

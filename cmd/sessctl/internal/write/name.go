@@ -8,6 +8,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
+	"github.com/sesslog/sesslog/core"
 )
 
 func nameCmd(a app) *cobra.Command {
@@ -28,7 +29,7 @@ With -o json: as for append.`,
 			if err != nil {
 				return err
 			}
-			return a.say(cmd, args[0], w, f, func(ctx context.Context, node *client.Client, id string, o client.AppendOptions) (api.Appended, error) {
+			return a.say(cmd, args[0], w, f, func(ctx context.Context, node *client.Client, id string, o client.AppendOptions) (core.Receipt, error) {
 				return node.Name(ctx, id, api.NameRequest{Name: name}, o)
 			})
 		},

@@ -12,6 +12,7 @@ import (
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 func newCmd(a app) *cobra.Command {
@@ -104,7 +105,7 @@ func (a app) create(ctx context.Context, c api.Create, parents []string, kind st
 
 // latest returns the most recently changed session of c's directory and dialect.
 func latest(ctx context.Context, node *client.Client, c api.Create) (api.Created, error) {
-	o := client.ListOptions{CWD: c.CWD, Dialect: c.Dialect, Limit: 1}
+	o := catalog.Filter{CWD: c.CWD, Dialect: c.Dialect, Limit: 1}
 	if o.Dialect == "" {
 		o.Dialect = "pi"
 	}
