@@ -95,7 +95,7 @@ func answersHold(t *testing.T, nc *nats.Conn, replicas int) {
 			want = row.r3
 		}
 		got := row.do(w)
-		for end := time.Now().Add(10 * time.Second); row.lags && got != want && time.Now().Before(end); {
+		for end := time.Now().Add(30 * time.Second); row.lags && got != want && time.Now().Before(end); {
 			time.Sleep(10 * time.Millisecond)
 			got = row.do(w)
 		}

@@ -117,7 +117,7 @@ func on(t *testing.T, conn *nats.Conn, bucket blobstore.Bucket, timeout, retry t
 	t.Helper()
 	r := &rig{conn: conn, bucket: bucket, blobs: blobstore.New(bucket), quiet: slog.New(slog.DiscardHandler)}
 	blobs := materializer.NewBlobs(r.blobs)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var err error
 	if r.log, err = stream.OpenLog(ctx, conn, stream.LogConfig{Shards: 1, Blobs: blobs}); err != nil {

@@ -145,13 +145,7 @@ func add(t *testing.T, s *engine.Session, size int) {
 // await waits until ok returns true.
 func await(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	awaitFor(t, 20*time.Second, what, ok)
-}
-
-// awaitFor is await with a longer timeout.
-func awaitFor(t *testing.T, timeout time.Duration, what string, ok func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(timeout)
+	deadline := time.Now().Add(time.Minute)
 	for !ok() {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited in vain for %s", what)

@@ -218,7 +218,7 @@ func (n *node) forget(id string) { n.Config.Cache.Forget(core.SessionID(id)) }
 func (n *node) waitNoSecret(t *testing.T) {
 	t.Helper()
 	var where []string
-	for range 100 {
+	for range 1500 { // 30 s
 		if where = n.holdsSecret(t, secret); len(where) == 0 {
 			return
 		}

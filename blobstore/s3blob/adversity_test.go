@@ -428,7 +428,7 @@ func TestFaultsLeakNoGoroutines(t *testing.T) {
 	}
 	w.Do(s3server.Fault{})
 	var after int
-	for range 200 {
+	for range 3000 { // 30 s
 		if after = runtime.NumGoroutine(); after <= before {
 			return
 		}

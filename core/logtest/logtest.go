@@ -15,7 +15,7 @@ import (
 )
 
 // testTimeout bounds every operation of the suite.
-const testTimeout = 30 * time.Second
+const testTimeout = time.Minute
 
 // Test runs the suite. open returns a log, which may be the same one every
 // time: each test uses sessions of its own.

@@ -4,10 +4,7 @@ package testkit
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
-	"math/rand/v2"
-	"net"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -42,24 +39,4 @@ func Equal(t testing.TB, what string, want, got any, opts ...cmp.Option) {
 // output.
 func Logger(t testing.TB, level slog.Leveler) *slog.Logger {
 	return slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: level}))
-}
-
-// FreeAddrs returns n unused loopback addresses. Their ports are below the ephemeral
-// range of Linux, so that none is taken while a server restarts.
-func FreeAddrs(t testing.TB, n int) []string {
-	t.Helper()
-	var addrs []string
-	for tries := 0; len(addrs) < n; tries++ {
-		addr := fmt.Sprintf("127.0.0.1:%d", 12000+rand.IntN(20000))
-		l, err := net.Listen("tcp", addr)
-		if err != nil {
-			if tries > 1000 {
-				t.Fatalf("no free port: %v", err)
-			}
-			continue
-		}
-		defer l.Close() // keep all open until the end, so that they differ
-		addrs = append(addrs, addr)
-	}
-	return addrs
 }

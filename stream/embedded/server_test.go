@@ -22,7 +22,7 @@ import (
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
 )
 
-const testTimeout = 30 * time.Second
+const testTimeout = time.Minute
 
 var quiet = slog.New(slog.DiscardHandler)
 

@@ -5,16 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/minio/minio-go/v7"
+
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 // A Server is a running S3 server. Its methods are not safe for concurrent use; its
@@ -28,6 +28,7 @@ type Server struct {
 
 	addr, dir, binary string
 	process           *process // nil while stopped
+	release           func()   // of addr
 }
 
 // startTimeout bounds the start of the server.
@@ -50,6 +51,7 @@ func StartAt(t testing.TB, ip string) *Server {
 	}
 	t.Cleanup(func() {
 		s.Stop()
+		s.release()
 		if t.Failed() {
 			t.Logf("log of the S3 server:\n%s", s.Log())
 		}
@@ -58,7 +60,7 @@ func StartAt(t testing.TB, ip string) *Server {
 }
 
 // Launch is Start without a test: it keeps everything in dir, and the caller must stop
-// the Server. ctx bounds only the start.
+// the Server, whose address stays reserved until the process ends. ctx bounds only the start.
 func Launch(ctx context.Context, dir string) (*Server, error) {
 	return launch(ctx, dir, loopback)
 }
@@ -86,32 +88,18 @@ func launch(ctx context.Context, dir, ip string) (*Server, error) {
 	if err := writeCertificate(s.CAFile, s.keyFile(), ip); err != nil {
 		return nil, err
 	}
-	// Another process may take the port in the meantime; then the server exits at
-	// once, and the next port is tried.
-	for range 5 {
-		if s.addr, err = freeAddr(ip); err != nil {
-			return nil, err
-		}
-		s.Endpoint = "https://" + s.addr
-		if err = s.Restart(ctx); err == nil || !strings.Contains(s.Log(), "address already in use") {
-			break
-		}
+	if s.addr, s.release, err = testkit.ReserveAddr(ip); err != nil {
+		return nil, err
 	}
-	if err != nil {
+	s.Endpoint = "https://" + s.addr
+	if err := s.Restart(ctx); err != nil {
+		s.release()
 		return nil, err
 	}
 	return s, nil
 }
 
 const loopback = "127.0.0.1"
-
-func freeAddr(ip string) (string, error) {
-	l, err := net.Listen("tcp", net.JoinHostPort(ip, "0"))
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
-}
 
 func (s *Server) keyFile() string { return filepath.Join(s.dir, "key.pem") }
 func (s *Server) logFile() string { return filepath.Join(s.dir, "server.log") }

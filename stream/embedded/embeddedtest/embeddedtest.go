@@ -16,7 +16,7 @@ import (
 )
 
 // startTimeout bounds the start of a cluster.
-const startTimeout = 30 * time.Second
+const startTimeout = time.Minute
 
 // Start returns a single server that is ready. It has no TCP listener.
 func Start(tb testing.TB) *embedded.Server {
