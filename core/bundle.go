@@ -13,14 +13,15 @@ type Bundler interface {
 	// Bundles groups the files of a folder into sessions. paths are relative to
 	// the folder; they may begin anywhere above or inside the agent's home. read
 	// returns the beginning of a file, up to 64 KiB, or nil if it cannot be
-	// read. A path may belong to several bundles, or to none.
+	// read. A path may belong to several bundles, or to none. A bundle without
+	// Main has files that the agent keeps and that belong to no session.
 	Bundles(paths []string, read func(path string) []byte) []Bundle
 
 	// Pack makes one session of a bundle's files. main is the path of the main
 	// file among them. The same files always give the same entries, and files
 	// that grew give the earlier entries and more. Returns ErrInvalid if the
-	// files are not a session of this dialect. File reads what Render makes of
-	// the result, which is how several files travel as one.
+	// files are not a session of this dialect. File reads the lines of the
+	// result, header first: so several files travel as one.
 	Pack(main string, files []NamedFile) (*File, error)
 
 	// Unpack returns the files of a session as the agent keeps them below its
@@ -31,8 +32,8 @@ type Bundler interface {
 
 // A Bundle names the files of one session.
 type Bundle struct {
-	Main  string   // the path by which people know the session
-	Files []string // all paths, Main included unless that file is missing
+	Main  string   // the path of the main file
+	Files []string // all paths, Main included
 }
 
 // A NamedFile is a file of a session.

@@ -68,7 +68,7 @@ func Convert(q Request) (Result, error) {
 		Request: q, lost: map[string]int{}, taken: map[string]bool{}, kept: map[string]bool{},
 		last: map[string]string{}, first: map[string]string{}, models: map[string]model{}, tools: map[string]string{},
 	}
-	if q.To.Linear() {
+	if isChain(q.To) {
 		c.chain(path)
 	} else {
 		c.tree(path)
@@ -81,6 +81,14 @@ func Convert(q Request) (Result, error) {
 	}
 	c.restoreLeaf()
 	return Result{Header: h, Entries: c.out, Leaf: c.leaf, Lost: c.losses()}, c.err
+}
+
+// isChain reports whether sessions of d get one path, without what a compaction
+// replaced: because they are chains, or because their agent writes a compaction
+// as several lines, so that no line can say which range it replaces.
+func isChain(d core.Dialect) bool {
+	_, several := d.(core.Bundler)
+	return several || d.Linear()
 }
 
 // Converses reports whether sessions of d hold messages, so that other sessions
@@ -202,6 +210,9 @@ func (c *conversion) add(line []byte, it item.Item, want, parent string) string 
 	}
 	c.taken[e.ID] = true
 	c.out = append(c.out, e)
+	if e.Aside {
+		return parent
+	}
 	c.models[e.ID] = c.modelAfter(it, parent)
 	return e.ID
 }

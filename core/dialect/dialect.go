@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/claude"
 	"github.com/sesslog/sesslog/core/dialect/nova"
 	"github.com/sesslog/sesslog/core/dialect/omp"
 	"github.com/sesslog/sesslog/core/dialect/openrath"
@@ -22,6 +23,7 @@ import (
 var table = []Profile{
 	{Name: "openrath", Dialect: openrath.Dialect{}, family: "openrath"},
 	{Name: "nova", Dialect: nova.Dialect{}, family: "nova"},
+	{Name: "claude", Dialect: claude.Dialect{}, family: "claude"},
 	{Name: "omp", Dialect: omp.Dialect{}, family: "pi"},
 	{Name: "operator", Dialect: operator.Dialect{}, family: "operator"},
 	{Name: "pi", Dialect: pi.Dialect{}, family: "pi"},

@@ -57,7 +57,7 @@ func IsPacked(dialect string, data []byte) bool {
 	return err == nil
 }
 
-// File reads what core.Render made of a session of d. Every line must be an
+// File reads a session of d as the log has it, header first. Every line must be an
 // entry of d.
 func File(d core.Decoder, data []byte) (*core.File, error) {
 	f := &core.File{Dialect: d.Name(), Version: "1", Exact: true}

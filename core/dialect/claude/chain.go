@@ -1,0 +1,156 @@
+package claude
+
+import (
+	"math"
+	"slices"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/date"
+	"github.com/sesslog/sesslog/core/dialect/internal/envelope"
+	"github.com/sesslog/sesslog/core/internal/jsjson"
+)
+
+// A node is a line of the conversation in the main file.
+type node struct {
+	kind, uuid, parent string
+	millis             float64
+	message            jsjson.Value // of user and assistant
+	msgID              string       // of assistant
+	line               []byte
+	sidechain          bool
+}
+
+// A thread is the conversation lines of a session.
+type thread struct {
+	nodes []node
+	ids   map[string]int // of several lines with one uuid, the last
+}
+
+// readThread reads the lines of the main file that have a uuid and are not those
+// of a sub-agent.
+func readThread(es []core.Entry) *thread {
+	t := &thread{ids: make(map[string]int, len(es))}
+	for _, e := range es {
+		line := e.Line
+		if e.Aside {
+			p, ours, err := envelope.Open(line)
+			if !ours || err != nil || !isTalk(e.Type) || !p.IsLine() || p.Pieces != 1 || p.Path != mainPath {
+				continue
+			}
+			line = p.Bytes // a repeated line
+		}
+		n, ok := readNode(line)
+		if !ok {
+			continue
+		}
+		t.ids[n.uuid] = len(t.nodes)
+		t.nodes = append(t.nodes, n)
+	}
+	return t
+}
+
+var nodeMembers = [...]string{"type", "uuid", "parentUuid", "timestamp", "isSidechain", "message"}
+
+func readNode(line []byte) (n node, ok bool) {
+	n = parseNode(line)
+	return n, n.uuid != "" && !n.sidechain
+}
+
+// parseNode reads a line. The zero node is returned if it is no JSON object.
+func parseNode(line []byte) (n node) {
+	var v [len(nodeMembers)]jsjson.Value
+	if jsjson.Pick(line, nodeMembers[:], v[:]) != nil {
+		return node{}
+	}
+	n.sidechain = v[4].Truthy()
+	n.kind, _ = v[0].Text()
+	n.uuid, _ = v[1].Text()
+	n.parent, _ = v[2].Text()
+	n.millis = date.FromValue(v[3])
+	n.message, n.line = v[5], line
+	if n.kind == "assistant" {
+		n.msgID = text(member(n.message, "id"))
+	}
+	return n
+}
+
+// member returns a member of an object, or nil.
+func member(v jsjson.Value, name string) jsjson.Value {
+	var out [1]jsjson.Value
+	if v.Kind() != '{' || jsjson.Pick(v, []string{name}, out[:]) != nil {
+		return nil
+	}
+	return out[0]
+}
+
+func text(v jsjson.Value) string {
+	s, _ := v.Text()
+	return s
+}
+
+// bridged is how old a line may be, in milliseconds, to stand for the missing
+// parent of another.
+const bridged = 5000
+
+// chain returns the nodes from the root to the node at, in order. Where a parent
+// is missing, the latest earlier line stands for it if it is recent.
+func (t *thread) chain(at int) []int {
+	var byTime []int
+	var way []int
+	seen := make([]bool, len(t.nodes))
+	for at >= 0 && !seen[at] {
+		seen[at] = true
+		way = append(way, at)
+		n := &t.nodes[at]
+		up, ok := t.ids[n.parent]
+		switch {
+		case n.parent == "":
+			up = -1
+		case !ok:
+			if byTime == nil {
+				byTime = t.byTime()
+			}
+			up = t.bridge(byTime, n.millis)
+		}
+		at = up
+	}
+	slices.Reverse(way)
+	return way
+}
+
+// byTime returns the dated nodes in the order of their times.
+func (t *thread) byTime() []int {
+	order := make([]int, 0, len(t.nodes))
+	for i := range t.nodes {
+		if !math.IsNaN(t.nodes[i].millis) {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, t.earlier)
+	return order
+}
+
+func (t *thread) earlier(a, b int) int {
+	switch d := t.nodes[a].millis - t.nodes[b].millis; {
+	case d < 0:
+		return -1
+	case d > 0:
+		return 1
+	}
+	return 0
+}
+
+// bridge returns the node that stands for the missing parent of one of that
+// time, or -1.
+func (t *thread) bridge(byTime []int, millis float64) int {
+	at, _ := slices.BinarySearchFunc(byTime, millis, func(i int, m float64) int {
+		if t.nodes[i].millis < m {
+			return -1
+		}
+		return 1
+	})
+	if at == 0 || millis-t.nodes[byTime[at-1]].millis > bridged {
+		return -1
+	}
+	return byTime[at-1]
+}

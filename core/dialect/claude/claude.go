@@ -1,0 +1,57 @@
+package claude
+
+import (
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/envelope"
+)
+
+const name = "claude"
+
+// A Dialect is the dialect of Claude Code. It keeps no state and is safe for
+// concurrent use.
+type Dialect struct{}
+
+var (
+	_ core.Bundler   = Dialect{}
+	_ core.Linker    = Dialect{}
+	_ core.Rewriter  = Dialect{}
+	_ core.Relocator = Dialect{}
+)
+
+// Name is "claude".
+func (Dialect) Name() string { return name }
+
+// Linear is false: rewinding makes branches.
+func (Dialect) Linear() bool { return false }
+
+// EntryID is a UUID.
+func (Dialect) EntryID(random [16]byte) string { return core.UUIDOf(random) }
+
+// ImageStore is empty: images are part of the lines.
+func (Dialect) ImageStore() string { return "" }
+
+// Keeps is true: the agent writes a prompt before it asks the model.
+func (Dialect) Keeps(es []core.Entry) bool { return core.AnyInTree(es) }
+
+// Layout returns the lines of the main file.
+func (Dialect) Layout(_ core.Header, es []core.Entry) []core.Entry {
+	c, err := envelope.Read(es, mainOf)
+	if err != nil {
+		return nil
+	}
+	out := make([]core.Entry, 0, len(c.Lines))
+	for _, l := range c.Lines {
+		if l.Path == mainPath {
+			e := l.Entry
+			e.Line = l.Bytes
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// AsWritten returns line: the agent does not change lines.
+func (Dialect) AsWritten(line []byte) []byte { return line }
+
+// SameHeader reports whether both headers name one session.
+func (Dialect) SameHeader(a, b []byte) bool { return envelope.SameHeader(name, a, b) }

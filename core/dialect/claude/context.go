@@ -1,0 +1,113 @@
+package claude
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
+)
+
+// Context returns the messages of the request with which the agent would
+// continue at leaf, without the next prompt and what depends on the host. A
+// last message of the user ends as it does if that prompt follows.
+func (d Dialect) Context(es []core.Entry, leaf core.Leaf) (json.RawMessage, error) {
+	if leaf.IsDefault() {
+		leaf = d.Leaf(es)
+	}
+	t := readThread(es)
+	var way []int
+	if id, ok := leaf.ID(); ok {
+		at, there := t.ids[id]
+		if !there {
+			return nil, fmt.Errorf("entry %q: %w", jsonl.Clip(id, 64), core.ErrNotFound)
+		}
+		way = t.withParallel(t.afterCompaction(t.chain(at)))
+	}
+	b := request{calls: t.calls(way)}
+	for _, n := range way {
+		b.add(&t.nodes[n])
+	}
+	b.resume(t, way)
+	return b.json(), nil
+}
+
+// resume adds what the agent itself adds if the conversation does not end with
+// an answer.
+func (b *request) resume(t *thread, way []int) {
+	switch t.ending(way) {
+	case endsInTurn:
+		b.user(textBlock("Continue from where you left off."))
+		b.assistant("", textBlock("No response requested."))
+	case endsInPrompt:
+		b.assistant("", textBlock("No response requested."))
+	}
+}
+
+type ending int
+
+const (
+	endsInAnswer ending = iota // or in nothing
+	endsInPrompt               // which has no answer
+	endsInTurn                 // a tool was called, or more than the prompt is there
+)
+
+// ending returns how the conversation on way ends.
+func (t *thread) ending(way []int) ending {
+	for i := len(way) - 1; i >= 0; i-- {
+		n := &t.nodes[way[i]]
+		switch n.kind {
+		case "assistant":
+			switch {
+			case n.isAPIError() && i > 0 && t.nodes[way[i-1]].kind == "attachment":
+				return endsInTurn
+			case n.isAPIError():
+				return endsInAnswer
+			case !t.isUnanswered(n, way):
+				return endsInAnswer
+			}
+		case "user":
+			return n.ending()
+		case "attachment":
+			return endsInTurn
+		case "system":
+			if member(n.line, "subtype").Is("local_command") {
+				return endsInPrompt
+			}
+		}
+	}
+	return endsInAnswer
+}
+
+// isUnanswered reports whether n is nothing but calls without results, which are
+// not sent.
+func (t *thread) isUnanswered(n *node, way []int) bool {
+	calls := t.calls(way)
+	all, any := true, false
+	eachBlock(n.message, func(b block) {
+		any = true
+		all = all && b.kind.Is("tool_use") && !calls.answered[b.id()]
+	})
+	return any && all
+}
+
+// ending is how a conversation ends with the user line n.
+func (n *node) ending() ending {
+	if hasResult(n.message) {
+		return endsInTurn
+	}
+	isReminder := false
+	eachBlock(n.message, func(b block) {
+		s, _ := b.text.Text()
+		isReminder = isReminder || len(s) > 0 && hasPrefix(s, "<system-reminder>")
+	})
+	if member(n.line, "isMeta").Truthy() && !isReminder {
+		return endsInTurn
+	}
+	return endsInPrompt
+}
+
+// isAPIError reports whether n shows an error of the API, which is not sent.
+func (n *node) isAPIError() bool {
+	return n.kind == "assistant" && member(n.line, "isApiErrorMessage").Truthy() && member(n.message, "model").Is("<synthetic>")
+}

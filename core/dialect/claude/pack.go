@@ -1,0 +1,192 @@
+package claude
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/envelope"
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
+)
+
+// Bundles groups main files and their companions. Other JSON files whose names
+// are UUIDs are not taken, unless they begin like a session of the agent.
+func (d Dialect) Bundles(paths []string, read func(string) []byte) []core.Bundle {
+	at := map[string]int{} // by the path of the main file without .jsonl
+	var all []core.Bundle
+	for _, p := range paths {
+		stem, ok := strings.CutSuffix(p, suffix)
+		if ok && isID(path.Base(stem)) && d.isSession(read(p)) {
+			at[stem] = len(all)
+			all = append(all, core.Bundle{Main: p, Files: []string{p}})
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	var others core.Bundle
+	for _, p := range paths {
+		if _, ok := at[strings.TrimSuffix(p, suffix)]; ok {
+			continue
+		}
+		if i, ok := owner(p, at, read); ok {
+			all[i].Files = append(all[i].Files, p)
+			continue
+		}
+		if isOther(p, read) {
+			others.Files = append(others.Files, p)
+		}
+	}
+	if len(others.Files) > 0 {
+		all = append(all, others)
+	}
+	return all
+}
+
+// isOther reports whether p is a file that the agent keeps for all sessions, or
+// has lines of the agent under a name that it does not look for.
+func isOther(p string, read func(string) []byte) bool {
+	switch path.Ext(p) {
+	case suffix:
+		data := read(p)
+		return bytes.HasPrefix(data, []byte(`{"display":`)) || !envelope.IsPacked(name, data) && sessionIDOf(data) != ""
+	case ".json":
+		return path.Base(path.Dir(p)) == "sessions" && bytes.HasPrefix(read(p), []byte(`{"pid":`))
+	}
+	return false
+}
+
+// owner returns the session that the file p is a companion of.
+func owner(p string, at map[string]int, read func(string) []byte) (int, bool) {
+	for dir := path.Dir(p); dir != "." && dir != "/"; dir = path.Dir(dir) {
+		if i, ok := at[dir]; ok {
+			return i, true
+		}
+	}
+	base := path.Base(p)
+	if !strings.HasPrefix(base, "agent-") || !strings.HasSuffix(base, suffix) {
+		return 0, false
+	}
+	id := sessionIDOf(read(p)) // as old versions kept the transcripts of sub-agents
+	i, ok := at[path.Join(path.Dir(p), id)]
+	return i, ok && id != ""
+}
+
+// isSession reports whether data begins like a main file.
+func (d Dialect) isSession(data []byte) bool { return d.Detect(data) && !envelope.IsPacked(name, data) }
+
+// Pack implements core.Bundler. The session's id is the name of the main file.
+func (Dialect) Pack(main string, files []core.NamedFile) (*core.File, error) {
+	id := strings.TrimSuffix(path.Base(main), suffix)
+	i := slices.IndexFunc(files, func(f core.NamedFile) bool { return f.Path == main })
+	if !isID(id) || i < 0 {
+		return nil, fmt.Errorf("%s is not the main file of a claude session: %w", jsonl.Clip(main, 120), core.ErrInvalid)
+	}
+	var w packer
+	w.mainFile(files[i].Data)
+	for j, f := range files {
+		if j == i {
+			continue
+		}
+		p := inLog(main, f.Path)
+		if err := core.CheckPath(p); err != nil {
+			return nil, err
+		}
+		w.companion(p, f.Data)
+	}
+	return w.file(id), nil
+}
+
+// A packer makes the entries of a session's files.
+type packer struct {
+	envelope.Writer
+	entries []core.Entry
+	lines   []int // of the entries, in their files
+	seen    map[string]bool
+	cwd     string
+	time    string
+}
+
+// mainFile adds the lines of the main file.
+func (w *packer) mainFile(data []byte) {
+	w.seen = map[string]bool{}
+	w.each(mainPath, data, func(line []byte) []core.Entry {
+		r := readLine(line)
+		if w.cwd == "" {
+			w.cwd = r.cwd
+		}
+		if w.time == "" {
+			w.time = r.time
+		}
+		if r.ok && r.uuid != "" && len(r.uuid) <= core.MaxEntryID && !w.seen[r.uuid] && !envelope.IsOurs(line) {
+			w.seen[r.uuid] = true
+			return []core.Entry{r.entry(line)}
+		}
+		return w.Line(envelope.Piece{Path: mainPath, Kind: r.kind, Time: r.time, Bytes: line})
+	})
+}
+
+// companion adds any other file, line by line if it has lines that may grow.
+func (w *packer) companion(p string, data []byte) {
+	if !strings.HasSuffix(p, suffix) || len(data) == 0 {
+		es := w.File(p, data)
+		w.add(es, 0)
+		return
+	}
+	w.each(p, data, func(line []byte) []core.Entry {
+		return w.Line(envelope.Piece{Path: p, Kind: "sesslog." + path.Ext(p)[1:], Bytes: line})
+	})
+}
+
+// each adds the entries of each line of a file, and the mark of a missing
+// newline.
+func (w *packer) each(p string, data []byte, entries func([]byte) []core.Entry) {
+	last := []byte(nil)
+	for n, line := range jsonl.Numbered(data) {
+		w.add(entries(line), n)
+		last = line
+	}
+	if len(data) > 0 && !bytes.HasSuffix(data, []byte("\n")) {
+		w.add([]core.Entry{w.Open(p, last)}, 0)
+	}
+}
+
+func (w *packer) add(es []core.Entry, line int) {
+	for _, e := range es {
+		w.entries = append(w.entries, e)
+		w.lines = append(w.lines, line)
+	}
+}
+
+// file returns the session.
+func (w *packer) file(id string) *core.File {
+	f := core.HeaderFields{ID: id, Time: w.time, CWD: w.cwd}
+	line := envelope.NewHeader(name, f)
+	h := core.Header{Line: line, ID: id, CWD: w.cwd, Time: w.time}
+	return &core.File{Dialect: name, Header: h, Entries: w.entries, Lines: w.lines, Version: "1", Exact: true}
+}
+
+// Unpack implements core.Bundler. Paths begin with projects/.
+func (Dialect) Unpack(h core.Header, es []core.Entry, cwd string) ([]core.NamedFile, error) {
+	c, err := envelope.Read(es, mainOf)
+	if err != nil {
+		return nil, err
+	}
+	if cwd != "" {
+		h.CWD = cwd
+	}
+	dir, _ := Dialect{}.FileName(h)
+	id := fileID(h.ID)
+	all := c.All()
+	for i, f := range all {
+		p, ok := onDisk(id, f.Path)
+		if p = "projects/" + dir + "/" + p; !ok || core.CheckPath(p) != nil {
+			return nil, fmt.Errorf("file %q is not one of a claude session: %w", jsonl.Clip(f.Path, 80), core.ErrInvalid)
+		}
+		all[i].Path = p
+	}
+	return all, nil
+}

@@ -1,0 +1,90 @@
+package claude
+
+import (
+	"slices"
+
+	"github.com/sesslog/sesslog/core/internal/jsjson"
+)
+
+// withParallel returns chain with what belongs to its answers and is beside it:
+// lines of the same answer, and results of its calls. A path of parents has only
+// one of several parallel calls.
+func (t *thread) withParallel(chain []int) []int {
+	has := make(map[int]bool, len(chain))
+	answers := map[string]bool{}
+	for _, n := range chain {
+		has[n] = true
+		if id := t.nodes[n].msgID; id != "" {
+			answers[id] = true
+		}
+	}
+	if len(answers) == 0 {
+		return chain
+	}
+	lines := map[string][]int{}   // beside the chain, of an answer
+	results := map[string][]int{} // beside the chain, of an answer's calls
+	callOf := map[string]string{} // the answer of a line
+	for i := range t.nodes {
+		n := &t.nodes[i]
+		if !answers[n.msgID] || n.msgID == "" || t.ids[n.uuid] != i {
+			continue
+		}
+		callOf[n.uuid] = n.msgID
+		if !has[i] {
+			lines[n.msgID] = append(lines[n.msgID], i)
+		}
+	}
+	for i := range t.nodes {
+		n := &t.nodes[i]
+		if id := callOf[n.parent]; id != "" && n.kind == "user" && !has[i] && t.ids[n.uuid] == i && hasResult(n.message) {
+			results[id] = append(results[id], i)
+		}
+	}
+	if len(lines) == 0 && len(results) == 0 {
+		return chain
+	}
+	return t.attach(chain, lines, results)
+}
+
+// attach puts lines and results after the last line of their answer in chain.
+func (t *thread) attach(chain []int, lines, results map[string][]int) []int {
+	end := map[string]int{}
+	for i, n := range chain {
+		if id := t.nodes[n].msgID; id != "" {
+			end[id] = i
+		}
+	}
+	out := make([]int, 0, len(chain)+len(lines)+len(results))
+	for i := 0; i < len(chain); i++ {
+		out = append(out, chain[i])
+		id := t.nodes[chain[i]].msgID
+		if id == "" || end[id] != i {
+			continue
+		}
+		out = append(out, t.inOrder(lines[id])...)
+		// The results that are on the chain take their place among the others.
+		more := results[id]
+		for len(more) > 0 && i+1 < len(chain) && t.nodes[chain[i+1]].kind == "user" && hasResult(t.nodes[chain[i+1]].message) {
+			i++
+			more = append(more, chain[i])
+		}
+		out = append(out, t.inOrder(more)...)
+	}
+	return out
+}
+
+// inOrder sorts nodes by time, those of one time by their place.
+func (t *thread) inOrder(nodes []int) []int {
+	slices.Sort(nodes)
+	slices.SortStableFunc(nodes, t.earlier)
+	return nodes
+}
+
+// hasResult reports whether a message holds the result of a call.
+func hasResult(message jsjson.Value) bool {
+	found := false
+	_ = jsjson.Each(member(message, "content"), func(b jsjson.Value) {
+		found = found || member(b, "type").Is("tool_result")
+	})
+	return found
+}

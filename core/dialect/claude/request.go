@@ -1,0 +1,187 @@
+package claude
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/sesslog/sesslog/core/internal/jsjson"
+)
+
+// A request collects messages as the agent sends them: the lines of one answer
+// in one message, neighboring lines of the user in one, with what attachments
+// say after it.
+type request struct {
+	calls    callSet
+	messages []message
+	notes    []string // of attachments, for after the next message of the user
+}
+
+type message struct {
+	role   string
+	id     string // of an answer
+	blocks []block
+	plain  bool // one line of the user, whose content is a text
+	note   string
+}
+
+// add adds what a line says.
+func (b *request) add(n *node) {
+	switch n.kind {
+	case "user":
+		b.addUser(n)
+	case "assistant":
+		if !n.isAPIError() {
+			b.addAssistant(n)
+		}
+	case "system":
+		if content := member(n.line, "content"); content.Kind() == '"' && member(n.line, "subtype").Is("local_command") {
+			b.user(block{append(append([]byte(`{"type":"text","text":`), content...), '}'), jsjson.Value(`"text"`), content})
+		}
+	case "attachment":
+		if note := noteOf(member(n.line, "attachment")); note != "" {
+			b.notes = append(b.notes, note)
+		}
+	}
+}
+
+func (b *request) addUser(n *node) {
+	var blocks []block
+	eachBlock(n.message, func(x block) {
+		if b.calls.sends(x) {
+			blocks = append(blocks, x)
+		}
+	})
+	if len(blocks) == 0 {
+		return
+	}
+	b.user(blocks...)
+	last := &b.messages[len(b.messages)-1]
+	last.plain = last.plain && member(n.message, "content").Kind() == '"'
+}
+
+// user adds blocks to the message of the user that is last, or makes one.
+func (b *request) user(blocks ...block) {
+	if i := len(b.messages) - 1; i >= 0 && b.messages[i].role == "user" {
+		m := &b.messages[i]
+		if last := len(m.blocks) - 1; m.blocks[last].isText() && blocks[0].isText() {
+			m.blocks[last] = m.blocks[last].broken()
+		}
+		m.blocks = append(m.blocks, blocks...)
+		m.plain = false
+		// The results of calls come first.
+		slices.SortStableFunc(m.blocks, func(x, y block) int { return rank(x) - rank(y) })
+		return
+	}
+	b.messages = append(b.messages, message{role: "user", blocks: blocks, plain: true})
+}
+
+func rank(b block) int {
+	if b.kind.Is("tool_result") {
+		return 0
+	}
+	return 1
+}
+
+func (b *request) addAssistant(n *node) {
+	var blocks []block
+	eachBlock(n.message, func(x block) {
+		if b.calls.sends(x) {
+			blocks = append(blocks, x)
+		}
+	})
+	b.assistant(n.msgID, blocks...)
+}
+
+// assistant adds blocks to the answer with that id if it is last, or makes one.
+func (b *request) assistant(id string, blocks ...block) {
+	if len(blocks) == 0 {
+		return
+	}
+	if i := len(b.messages) - 1; i >= 0 && id != "" && b.messages[i].id == id && len(b.notes) == 0 {
+		b.messages[i].blocks = append(b.messages[i].blocks, blocks...)
+		return
+	}
+	b.flush()
+	b.messages = append(b.messages, message{role: "assistant", id: id, blocks: blocks})
+}
+
+// flush adds the message of the pending attachments.
+func (b *request) flush() {
+	if len(b.notes) == 0 {
+		return
+	}
+	note := b.notes[0]
+	for _, s := range b.notes[1:] {
+		note += "\n\n" + s
+	}
+	b.messages = append(b.messages, message{role: "system", note: note})
+	b.notes = nil
+}
+
+// isEmpty reports whether an answer says nothing and is not sent.
+func (m *message) isEmpty() bool {
+	silent := func(b block) bool { return b.isBlank() || b.isThinking() }
+	return m.role == "assistant" && !slices.ContainsFunc(m.blocks, func(b block) bool { return !silent(b) })
+}
+
+// merged returns the messages without empty answers. Messages of the user that
+// become neighbors are joined.
+func (b *request) merged() []message {
+	all := b.messages
+	b.messages = nil
+	for _, m := range all {
+		switch {
+		case m.isEmpty():
+		case m.role == "user" && len(b.messages) > 0 && b.messages[len(b.messages)-1].role == "user":
+			b.user(m.blocks...)
+		default:
+			b.messages = append(b.messages, m)
+		}
+	}
+	return b.messages
+}
+
+// json returns the messages. The first is not a plain text, because the agent
+// puts what it reads from the host before it; nor is the last if it is the
+// user's, because the next prompt becomes part of it.
+func (b *request) json() json.RawMessage {
+	b.flush()
+	all := b.merged()
+	out := []byte(`{"messages":[`)
+	for i := range all {
+		m := &all[i]
+		if i > 0 {
+			out = append(out, ',')
+		} else {
+			m.plain = false
+		}
+		if i == len(all)-1 && m.role == "user" {
+			m.plain = false
+			if last := len(m.blocks) - 1; m.blocks[last].isText() {
+				m.blocks[last] = m.blocks[last].broken()
+			}
+		}
+		out = m.append(out)
+	}
+	return append(out, "]}"...)
+}
+
+func (m *message) append(out []byte) []byte {
+	out = append(append(append(out, `{"role":"`...), m.role...), `","content":`...)
+	switch {
+	case m.role == "system":
+		out = jsjson.AppendString(out, m.note)
+	case m.plain && len(m.blocks) == 1:
+		out = append(out, m.blocks[0].text...)
+	default:
+		out = append(out, '[')
+		for i, b := range m.blocks {
+			if i > 0 {
+				out = append(out, ',')
+			}
+			out = append(out, b.whole...)
+		}
+		out = append(out, ']')
+	}
+	return append(out, '}')
+}
