@@ -26,6 +26,17 @@ func (c *Client) Export(ctx context.Context, id string, original bool) (io.ReadC
 	return r.Body, nil
 }
 
+// ExportPacked returns the session as the log has it: the header, then every
+// entry, with their images. That is one file for a session of which the agent
+// keeps several. The caller closes the reader.
+func (c *Client) ExportPacked(ctx context.Context, id string) (io.ReadCloser, error) {
+	r, err := c.fetch(ctx, c.session(id, "/export"), url.Values{"packed": {"true"}})
+	if err != nil {
+		return nil, err
+	}
+	return r.Body, nil
+}
+
 // A Place is where an agent looks for a session's file.
 type Place struct {
 	Dialect string // whose file it is; empty where an older node gave it

@@ -239,7 +239,7 @@ var calls = map[string]call{
 	},
 	"GET /v1/sessions/{id}/export": {
 		tagged: true, tag: "sessions", id: "export", sum: "Export the session as a file of its agent or of another", out: []any{fileBytes, written},
-		query: with([]param{yes("original", "Return the imported file unchanged."), text("as", "Convert to a file of this agent.")}, view, demand),
+		query: with([]param{yes("original", "Return the imported file unchanged."), yes("packed", "Return the header and all entries as the log has them: one file for a session of which the agent keeps several."), text("as", "Convert to a file of this agent.")}, view, demand),
 		back:  []string{api.HeaderCursor, api.HeaderDir, api.HeaderFile, api.HeaderLost, "Content-Length"},
 	},
 	"GET /v1/sessions/{id}/file": {

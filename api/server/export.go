@@ -56,6 +56,9 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Set(api.HeaderCursor, st.Cursor().String())
 		return nil
 	})
+	if r.URL.Query().Get("packed") == "true" && !notModifiedSinceCursor(w, r) {
+		return s.lines(w, r, core.HeaderFirst(h, es))
+	}
 	original := r.URL.Query().Get("original") == "true"
 	if (!original || o.Original.IsZero()) && notModifiedSinceCursor(w, r) {
 		return nil

@@ -26,6 +26,9 @@ func (o *OutFlags) Add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&o.force, "force", false, "replace an existing file")
 }
 
+// Force reports whether existing files may be replaced.
+func (o *OutFlags) Force() bool { return o.force }
+
 // A delivery is the result of a write to a file.
 type delivery struct {
 	Path  string `json:"path"`

@@ -23,12 +23,18 @@ With --as it converts the session to another agent's format, under a new id. If
 that agent has no trees, only the path to the head is kept (or to --leaf, or of
 --head). Data that the format cannot represent is listed.
 
+With --home it writes all files of the session, such as the transcripts of
+sub-agents, below a copy of the agent's home (Claude Code: ~/.claude), for the
+working directory given by --cwd. A file with other bytes is not replaced without
+--force. With -o json: one object per line for each file, with path and bytes.
+
 With --out the file is written atomically. With -o json and --out: one object
 with path and bytes, and with --as also lost: what could not be converted, each
 with what and count. Without --out the session itself is printed, whatever -o
 says.`,
 		Example: `sessctl export 019a --out session.jsonl
-sessctl export 019a --as omp --out for-omp.jsonl`,
+sessctl export 019a --as omp --out for-omp.jsonl
+sessctl export 019a --home ~/.claude --cwd ~/work`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, cancel := a.Within(cmd, cli.Forever)
@@ -39,10 +45,15 @@ sessctl export 019a --as omp --out for-omp.jsonl`,
 			if f.as != "" {
 				return a.exportAs(ctx, args[0], f)
 			}
+			if f.home != "" {
+				return a.exportHome(ctx, args[0], f)
+			}
 			return a.export(ctx, args[0], f)
 		},
 	}
 	f.Add(cmd)
+	cmd.Flags().StringVar(&f.home, "home", "", "write all files of the session below `DIR`, as the agent keeps them below its home")
+	cmd.Flags().StringVar(&f.cwd, "cwd", "", "with --home: the `DIR` in which the agent will continue (default: that of the session)")
 	cmd.Flags().BoolVar(&f.original, "original", false, "write the file as it was imported")
 	cmd.Flags().StringVar(&f.as, "as", "", "convert it to the file format of the agent `NAME`")
 	f.view.Add(cmd)
@@ -54,6 +65,8 @@ type exportFlags struct {
 	cli.OutFlags
 	original bool
 	as       string
+	home     string
+	cwd      string
 	view     cli.ViewFlags
 }
 
@@ -61,6 +74,10 @@ func (f *exportFlags) check() error {
 	switch {
 	case f.as != "" && f.original:
 		return cli.Usagef("--as and --original exclude each other")
+	case f.home == "" && f.cwd != "":
+		return cli.Usagef("--cwd requires --home")
+	case f.home != "" && (f.as != "" || f.original || f.Out != ""):
+		return cli.Usagef("--home excludes --as, --original and --out")
 	case f.as == "" && f.view.Given():
 		return cli.Usagef("--leaf and --head require --as")
 	}

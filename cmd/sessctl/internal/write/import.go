@@ -32,7 +32,9 @@ func importCmd(a app) *cobra.Command {
 directory stands for the session files in it and below it: those that end in
 .jsonl or .jsonl.__partial__, and those that end in .json in a directory called
 sessions (Nova). The agent is detected from each file, so that whole homes of
-several agents can be imported at once.
+several agents can be imported at once. If an agent keeps several files for a
+session (Claude Code: transcripts of sub-agents and outputs of tools), all of them
+are imported with it; export --home writes them again.
 
 A file that was imported before adds only its new entries. A file without new
 entries is detected by its digest and not sent, so a repeated import continues an
@@ -72,7 +74,7 @@ new ones), head (if not main), blobs, skipped (line, error), created (the sessio
 is new), version (the file's format), seq (the cursor), and original (the digest
 of the kept file) if there is one. Of several files, deleted is true if the
 session is in the trash or was erased.`,
-		Example: `sessctl import ~/.pi ~/.omp
+		Example: `sessctl import ~/.claude ~/.pi
 sessctl import --on-conflict branch session.jsonl`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -134,6 +136,15 @@ type importResult struct {
 func (a app) importFile(ctx context.Context, node *client.Client, file foundFile, f importFlags, bar *importProgress) (out importResult) {
 	out.file = file
 	if out.err = file.err; out.err != nil {
+		return out
+	}
+	if file.bundle != nil {
+		data, err := a.pack(file.bundle)
+		if err != nil {
+			out.err = err
+			return out
+		}
+		out.err = a.importFrom(ctx, node, bytes.NewReader(data), int64(len(data)), f, &out, bar)
 		return out
 	}
 	body, size, err := a.openInput(ctx, file.name)

@@ -11,9 +11,10 @@ import (
 
 // A foundFile is a file to import, or a path that cannot be read.
 type foundFile struct {
-	name string
-	size int64 // -1 if unknown
-	err  error
+	name   string
+	size   int64 // -1 if unknown
+	err    error
+	bundle *bundle // of several files; name is the main one
 }
 
 // sessionFiles returns the files of names: each file itself, and for a directory
@@ -29,10 +30,14 @@ func sessionFiles(names []string) ([]foundFile, error) {
 			if err == nil && info.Mode().IsRegular() {
 				size = info.Size()
 			}
-			files = append(files, foundFile{name: name, size: size}) // errors are returned when it is read
+			file := foundFile{name: name, size: size} // errors are returned when it is read
+			if b, ok := bundleOf(name); ok && size >= 0 {
+				file.bundle, file.size = &b, b.size()
+			}
+			files = append(files, file)
 			continue
 		}
-		found := filesBelow(name)
+		found := withBundles(name, filesBelow(name))
 		if len(found) == 0 {
 			return nil, cli.Hintf(cli.Usagef("no session files in or below %s", name), "name the files")
 		}
@@ -47,6 +52,28 @@ func sessionFiles(names []string) ([]foundFile, error) {
 		}
 	}
 	return files, nil
+}
+
+// withBundles returns files, which are those below dir, with one in the place of
+// all files of a session.
+func withBundles(dir string, files []foundFile) []foundFile {
+	of := map[string]bool{}
+	var all []foundFile
+	for _, b := range bundlesBelow(dir) {
+		for _, name := range b.names() {
+			of[name] = true
+		}
+		if b.Main == "" {
+			continue
+		}
+		all = append(all, foundFile{name: filepath.Join(dir, filepath.FromSlash(b.Main)), size: b.size(), bundle: &b})
+	}
+	for _, f := range files {
+		if !of[f.name] {
+			all = append(all, f)
+		}
+	}
+	return all
 }
 
 // filesBelow returns the session files in and below dir, and the paths that cannot
