@@ -13,11 +13,39 @@ import (
 // Lines contain their images. Receivers may keep slices of lines but must not
 // modify them.
 type Log interface {
+	Store
+	Reader
+	Writer
+}
+
+// A Store makes sessions, and deletes them.
+type Store interface {
 	// Create stores a whole session in one record. Repeating it with the same
 	// Key is no error; with another Key it returns core.ErrExists.
 	Create(ctx context.Context, n New) (core.Cursor, error)
+	// Fork copies a session and returns the id of the copy.
+	Fork(ctx context.Context, id core.SessionID, f Fork) (core.SessionID, error)
+	// Delete moves a session to the trash, where it can be read but not written.
+	// Deleting a session that is in the trash is no error.
+	Delete(ctx context.Context, id core.SessionID, n core.Notice) error
+}
+
+// A Reader reads sessions.
+type Reader interface {
 	// Load returns the current state of a session, also of one in the trash.
 	Load(ctx context.Context, id core.SessionID) (Loaded, error)
+	// Recent returns sessions that are not in the trash, the most recently
+	// changed first.
+	Recent(ctx context.Context, q Query) ([]Found, error)
+	// Follow calls f with the session's records after the cursor, in order.
+	// With wait it waits for more until f returns an error or ctx ends; else it
+	// returns after the last record. It returns core.ErrLost if the log has no
+	// record at the cursor.
+	Follow(ctx context.Context, id core.SessionID, after core.Cursor, wait bool, f func(Event) error) error
+}
+
+// A Writer writes to the heads of sessions, and claims them.
+type Writer interface {
 	// Append stores lines in one record. It skips lines that the session has
 	// byte-identical.
 	Append(ctx context.Context, id core.SessionID, w Writing, lines [][]byte) (core.Receipt, error)
@@ -32,19 +60,6 @@ type Log interface {
 	// Release gives up w's claim, if there is one. The caller is done with the
 	// session.
 	Release(ctx context.Context, id core.SessionID, w Writing) error
-	// Fork copies a session and returns the id of the copy.
-	Fork(ctx context.Context, id core.SessionID, f Fork) (core.SessionID, error)
-	// Delete moves a session to the trash, where it can be read but not written.
-	// Deleting a session that is in the trash is no error.
-	Delete(ctx context.Context, id core.SessionID, n core.Notice) error
-	// Recent returns sessions that are not in the trash, the most recently
-	// changed first.
-	Recent(ctx context.Context, q Query) ([]Found, error)
-	// Follow calls f with the session's records after the cursor, in order.
-	// With wait it waits for more until f returns an error or ctx ends; else it
-	// returns after the last record. It returns core.ErrLost if the log has no
-	// record at the cursor.
-	Follow(ctx context.Context, id core.SessionID, after core.Cursor, wait bool, f func(Event) error) error
 }
 
 // A New describes a session to create.

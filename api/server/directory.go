@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -216,20 +215,6 @@ func limitOf(s string) (int, error) {
 		return 0, fmt.Errorf("limit %.64q: use a number from 1 to %d: %w", s, maxPage, core.ErrInvalid)
 	}
 	return n, nil
-}
-
-// A Directory lists and searches sessions. index.Index implements it and
-// documents the methods.
-type Directory interface {
-	List(ctx context.Context, f catalog.Filter) (catalog.Page, error)
-	Search(ctx context.Context, q catalog.SearchQuery) (catalog.SearchPage, error)
-	Prompts(ctx context.Context, q catalog.PromptQuery) (catalog.PromptPage, error)
-	Changes(ctx context.Context, f catalog.Filter, after catalog.Mark, limit int) ([]catalog.Change, catalog.Mark, error)
-	Changed() <-chan struct{}
-	Rows(ctx context.Context) iter.Seq2[catalog.Row, error]
-	Kin(ctx context.Context, id core.SessionID) ([]catalog.Row, error)
-	Seq(id core.SessionID) uint64
-	Len() int
 }
 
 // Bounds of a page of prompts.

@@ -15,6 +15,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/lineage"
 	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/materializer/index"
 	"github.com/sesslog/sesslog/session/catalog"
 )
 
@@ -210,8 +211,8 @@ func TestLineageShowsDeletedSessions(t *testing.T) {
 
 func TestLineageShowsErasedSessions(t *testing.T) {
 	t.Parallel()
-	var d materializer.Directory
-	n := startNode(t, func(c *server.Config) { d, _ = c.Directory.(materializer.Directory) })
+	var d *index.Index
+	n := startNode(t, func(c *server.Config) { d = c.Directory })
 	d.Put(materializer.View{Row: catalog.Row{ID: "erased-one", Dialect: "pi", Seq: 9, Deleted: true, Erased: true, Lineage: lineage.Stamp{Kind: lineage.Unknown}}})
 	n.importText(t, file(headerFrom("the-child", "erased-one"), message("a", "", "x")))
 	want := []string{"erased-one unknown erased", "the-child fork erased-one"}

@@ -17,6 +17,7 @@ import (
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/doctor"
 	"github.com/sesslog/sesslog/materializer/gc"
+	"github.com/sesslog/sesslog/materializer/index"
 	"github.com/sesslog/sesslog/materializer/removal"
 	"github.com/sesslog/sesslog/stream"
 )
@@ -29,7 +30,7 @@ type Config struct {
 	Sessions     *engine.Sessions
 	Cache        *materializer.Cache
 	Materializer *materializer.Materializer
-	Directory    Directory
+	Directory    *index.Index
 	Snapshots    *materializer.Snapshots
 	Blobs        *blobstore.Blobs
 	Doctor       *doctor.Doctor   // only for /v1/doctor
