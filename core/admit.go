@@ -138,6 +138,7 @@ func (s *State) CheckUnchanged(at Cursor) error {
 func (s *State) admitLines(p Proposal) ([]Entry, error) {
 	var fresh []Entry
 	mine := make(map[string]*Entry, len(p.Pending)+len(p.Entries))
+	last := lastOf(s.Entries, p.Pending)
 	for i := range p.Pending {
 		mine[p.Pending[i].ID] = &p.Pending[i]
 	}
@@ -150,16 +151,26 @@ func (s *State) admitLines(p Proposal) ([]Entry, error) {
 		if taken && bytes.Equal(old.Line, e.Line) {
 			continue
 		}
-		if err := s.admitLine(p, e, taken, mine); err != nil {
+		if err := s.admitLine(p, e, taken, last, mine); err != nil {
 			return nil, &LineError{Line: i + 1, ID: e.ID, Err: err}
 		}
-		mine[e.ID] = e
+		mine[e.ID], last = e, *e
 		fresh = append(fresh, *e)
 	}
 	return fresh, nil
 }
 
-func (s *State) admitLine(p Proposal, e *Entry, taken bool, mine map[string]*Entry) error {
+// lastOf returns the last entry of the lists, zero if there is none.
+func lastOf(lists ...[]Entry) (last Entry) {
+	for _, es := range lists {
+		if len(es) > 0 {
+			last = es[len(es)-1]
+		}
+	}
+	return last
+}
+
+func (s *State) admitLine(p Proposal, e *Entry, taken bool, last Entry, mine map[string]*Entry) error {
 	if bytes.IndexByte(e.Line, '\n') >= 0 {
 		return fmt.Errorf("it is more than one line: %w", ErrInvalid)
 	}
@@ -185,6 +196,11 @@ func (s *State) admitLine(p Proposal, e *Entry, taken bool, mine map[string]*Ent
 	}
 	if e.Parent != "" && !there(e.Parent) {
 		return fmt.Errorf("its parent %q does not exist before it: %w", clip(e.Parent, 64), ErrInvalid)
+	}
+	if a, ok := s.Dialect.(Admitter); ok {
+		if err := a.Admit(Admission{Header: s.Header, Last: last, Has: there}, *e); err != nil {
+			return err
+		}
 	}
 	if e.Aside {
 		return nil

@@ -13,7 +13,8 @@ import (
 // their arguments. No input makes them panic.
 //
 // A dialect may also implement Checker, Annotator, SessionMarker, TidyDecoder,
-// Rewriter, Relocator, Successor and Summarizing, if its agent needs them.
+// Rewriter, Relocator, Successor, Admitter, Completer, ForkCounter, Deriver and
+// Summarizing, if its agent needs them.
 //
 // A new dialect fits a session that is more than a file of entry lines as
 // follows:
@@ -156,6 +157,7 @@ type Fields struct {
 	// Place is the entry's position in a linear session, counted from 1 over
 	// the entries that have a place in the tree. 0 if unknown.
 	Position int
+	Header   Header // of the session; zero if unknown
 }
 
 // HeaderFields are what a new session's header says.

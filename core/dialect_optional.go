@@ -79,3 +79,36 @@ const (
 	Earlier                    // the session had this content before
 	Later                      // the agent made it from the session's current content
 )
+
+// An Admitter is a Dialect whose agent refuses some lines because of the
+// session that they would be added to. Checker has the rules that need no more
+// than the line.
+type Admitter interface {
+	// Admit returns nil if the agent would add e to the session, and otherwise
+	// an ErrInvalid that says why not.
+	Admit(s Admission, e Entry) error
+}
+
+// An Admission is a session that an entry would be added to.
+type Admission struct {
+	Header Header
+	Last   Entry                // the entry added last; zero if there is none
+	Has    func(id string) bool // whether an entry with that id was added
+}
+
+// A Completer is a Dialect whose agent itself changes a session after some
+// entries, by a rule that holds for every writer.
+type Completer interface {
+	// Complete returns the line that the agent adds after the entries added to
+	// a session with header h and entries es, without id and time, for Fill. It
+	// returns nil if there is none.
+	Complete(h Header, es, added []Entry) []byte
+}
+
+// A ForkCounter is a Dialect whose sessions know that others were forked from
+// them.
+type ForkCounter interface {
+	// ForkMark makes the line that a session gets when the session with header
+	// child was forked from it, without id and time, for Fill.
+	ForkMark(child Header) []byte
+}

@@ -75,7 +75,9 @@ func (s *Session) record(st *core.State, batch []*request, fresh bool) (*core.Re
 			return nil, err
 		}
 		if q.err == nil {
+			before := len(pending)
 			pending = append(pending, q.entries...)
+			pending = append(pending, completion(st, pending, before, q)...)
 		}
 	}
 	if len(pending) == 0 {

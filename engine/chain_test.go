@@ -29,18 +29,31 @@ func TestLinearSessionIsOneChain(t *testing.T) {
 	}
 	const says = `{"record_type": "chunk", "kind": "user", "payload": {"content": "hi"}}`
 	const ends = `{"record_type": "trailer"}`
-	put := func(s *engine.Session, ids string) core.Receipt {
+	put := func(s *engine.Session, ids string) (core.Receipt, error) {
 		t.Helper()
 		names := strings.Fields(ids)
-		rec, err := s.Append(t.Context(), engine.Append{Lines: rawLines([]string{says, says, ends, says}), ID: func(i int) string { return names[i] }})
-		if err != nil {
-			t.Fatal(err)
+		var lines []string
+		for _, name := range names {
+			lines = append(lines, map[bool]string{true: ends, false: says}[name == "end"])
 		}
-		return rec
+		return s.Append(t.Context(), engine.Append{Lines: rawLines(lines), ID: func(i int) string { return names[i] }})
 	}
-	testkit.Equal(t, "stored", 4, put(s, "a b end c").Stored)
-	testkit.Equal(t, "retry, at another position", 0, put(open(t, node(l, b), id), "a b end c").Stored)
-	testkit.Equal(t, "the remainder of a partial append", 1, put(s, "b c end d").Stored)
+	for _, c := range []struct {
+		what, ids string
+		on        *engine.Session
+		stored    int
+	}{
+		{"stored", "a b c", s, 3},
+		{"retry, at another position", "a b c", open(t, node(l, b), id), 0},
+		{"the remainder of a partial append", "b c d end", s, 2},
+		{"retry of the end", "d end", s, 0},
+	} {
+		rec, err := put(c.on, c.ids)
+		if err != nil {
+			t.Fatalf("%s: %v", c.what, err)
+		}
+		testkit.Equal(t, c.what, c.stored, rec.Stored)
+	}
 	var kinds []string
 	st := state(t, s)
 	for _, e := range st.Entries {
@@ -51,7 +64,7 @@ func TestLinearSessionIsOneChain(t *testing.T) {
 		at, _, _ = strings.Cut(at, ",")
 		kinds = append(kinds, e.Type+at)
 	}
-	testkit.Equal(t, "chunks", "system0 user1 user2 trailer3 user3 user4", strings.Join(kinds, " "))
+	testkit.Equal(t, "chunks", "system0 user1 user2 user3 user4 trailer5", strings.Join(kinds, " "))
 	leaf, _ := st.Leaf(core.MainHead).ID()
 	testkit.Equal(t, "leaf", "d", leaf)
 
@@ -70,5 +83,6 @@ func TestLinearSessionIsOneChain(t *testing.T) {
 	mine := claim(t, s, core.ClaimRequest{})
 	_, err = appendLines(t.Context(), s, says)
 	testkit.WantErr(t, err, core.ErrFenced)
-	mustAppend(t, s, core.MainHead, mine.Writer, says)
+	_, err = s.Append(t.Context(), engine.Append{Writer: mine.Writer, Lines: rawLines([]string{says})})
+	testkit.WantErr(t, err, core.ErrInvalid) // it is closed
 }

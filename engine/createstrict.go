@@ -27,7 +27,7 @@ func (ss *Sessions) CreateStrict(ctx context.Context, n session.New) (*Session, 
 	if n.ID != want {
 		return nil, fmt.Errorf("the header names session %q, whose id is %s, not %s: %w", clipped(h.ID), want, n.ID, core.ErrInvalid)
 	}
-	es, err := admitAll(d, ss.cfg.Dialects, n)
+	es, err := admitAll(d, ss.cfg.Dialects, h, n)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (ss *Sessions) CreateStrict(ctx context.Context, n session.New) (*Session, 
 
 // admitted returns the entries of a new session. It applies the rules of an append
 // to an empty session.
-func admitAll(d core.Dialect, all core.Dialects, n session.New) ([]core.Entry, error) {
+func admitAll(d core.Dialect, all core.Dialects, h core.Header, n session.New) ([]core.Entry, error) {
 	es := make([]core.Entry, len(n.Lines))
 	for i, line := range n.Lines {
 		e, err := checkLine(d, line, false)
@@ -62,7 +62,7 @@ func admitAll(d core.Dialect, all core.Dialects, n session.New) ([]core.Entry, e
 		return nil, nil
 	}
 	empty := core.NewState("", n.ID, all)
-	empty.Seq, empty.Dialect = 1, d // exists, without entries
+	empty.Seq, empty.Dialect, empty.Header = 1, d, h // exists, without entries
 	fresh, err := empty.Admit(core.Proposal{Head: core.MainHead, Entries: es})
 	if err == nil && len(fresh) < len(es) {
 		err = fmt.Errorf("an entry is repeated: %w", core.ErrInvalid)

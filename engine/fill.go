@@ -55,7 +55,7 @@ func (q *request) fillLine(st *core.State, pending []core.Entry, i int, line []b
 	}
 	old, ok := findEntry(st, pending, id)
 	if !ok {
-		return st.Dialect.Fill(line, core.Fields{ID: id, Parent: leaf, Time: q.Time, Position: at.of(id)})
+		return st.Dialect.Fill(line, core.Fields{ID: id, Parent: leaf, Time: q.Time, Position: at.of(id), Header: st.Header})
 	}
 	parents := []core.Leaf{core.LeafAt(old.Parent)}
 	if old.Parent == "" { // a root says so, or says nothing
@@ -67,7 +67,7 @@ func (q *request) fillLine(st *core.State, pending []core.Entry, i int, line []b
 	var e core.Entry
 	for _, parent := range parents {
 		var err error
-		e, err = st.Dialect.Fill(line, core.Fields{ID: id, Parent: parent, Time: old.Time, Position: at.of(id)})
+		e, err = st.Dialect.Fill(line, core.Fields{ID: id, Parent: parent, Time: old.Time, Position: at.of(id), Header: st.Header})
 		if err != nil || bytes.Equal(e.Line, old.Line) {
 			return e, err
 		}

@@ -25,6 +25,8 @@ type Fork struct {
 	// Kind is how the new session refers to its source: lineage.Fork (the default),
 	// lineage.Branch (the default if Branched), or lineage.Detach, which does not name it.
 	Kind lineage.Kind
+
+	stamp string // the kind that the agent's own header has
 }
 
 // Fork makes a new session from src, line by line, and records its origin: all of
@@ -53,6 +55,9 @@ func (ss *Sessions) Fork(ctx context.Context, src *Session, f Fork) (*Session, e
 		return nil, err
 	}
 	s, err := ss.Create(ctx, b)
+	if err == nil && f.Kind != lineage.Detach {
+		err = src.countFork(ctx, b.Header)
+	}
 	if err != nil || !f.Whole || s.dialect().Linear() || !core.AnyInTree(b.Entries) || s.cursor().Seq > 1 || s.dialect().Leaf(b.Entries) == leaf {
 		return s, err
 	}
@@ -63,6 +68,27 @@ func (ss *Sessions) Fork(ctx context.Context, src *Session, f Fork) (*Session, e
 		return s, nil // an earlier attempt made it, and the source has new entries since
 	}
 	return s, err
+}
+
+// countFork records in s that the session with header child was forked from it, if
+// its agent's sessions know that. A fork does not disturb a writer that holds the
+// session: then it is not counted.
+func (s *Session) countFork(ctx context.Context, child core.Header) error {
+	d, ok := s.dialect().(core.ForkCounter)
+	if !ok {
+		return nil
+	}
+	_, err := s.Append(ctx, Append{
+		Lines: [][]byte{d.ForkMark(child)},
+		ID:    func(int) string { return "fork-" + child.ID },
+	})
+	if _, held := errors.AsType[*core.FencedError](err); held {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("session %s was created, but its source does not count it: %w", child.ID, err)
+	}
+	return nil
 }
 
 // copyOf returns the request for the session that f makes of st.
@@ -84,9 +110,9 @@ func (ss *Sessions) copyOf(st *core.State, f Fork, leaf core.Leaf) (b CreateRequ
 		cwd = st.Header.CWD
 	}
 	origin, parent := f.lineage(st, leaf)
-	head, err := st.Dialect.Header(st.Dialect.NewHeader(core.HeaderFields{
+	head, es, err := core.Derive(st.Dialect, core.HeaderFields{
 		ID: string(f.ID), Time: now.Format("2006-01-02T15:04:05.000Z"), CWD: cwd, Parent: parent,
-	}))
+	}, f.stamp, []core.Source{{Header: st.Header, Entries: st.Entries}}, es)
 	if err != nil {
 		return b, err
 	}
@@ -116,8 +142,9 @@ func (f *Fork) checkKind(ctx context.Context) error {
 	default:
 		return fmt.Errorf("kind %.64q: a fork is %q, %q or %q: %w", f.Kind, lineage.Fork, lineage.Branch, lineage.Detach, core.ErrInvalid)
 	}
+	f.stamp = string(f.Kind)
 	if !lineage.IsRecording(ctx) {
-		f.Kind = lineage.Detach
+		f.Kind, f.stamp = lineage.Detach, string(lineage.Unknown)
 	}
 	return nil
 }

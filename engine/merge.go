@@ -51,12 +51,15 @@ func (ss *Sessions) Merge(ctx context.Context, a, b *Session, m Merge) (*Session
 	if f.CWD == "" {
 		f.CWD = first.header.CWD
 	}
+	kind := lineage.Merge
 	if !lineage.IsRecording(ctx) {
-		f.Parent = ""
+		f.Parent, kind = "", lineage.Unknown
 	}
-	head, err := d.Header(d.NewHeader(f))
+	head, es, err := core.Derive(d, f, string(kind), []core.Source{
+		{Header: first.header, Entries: first.Entries}, {Header: second.header, Entries: second.Entries},
+	}, es)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("merge session %s with %s: %w", a.id, b.id, err)
 	}
 	if es, err = tree.WithSessionMark(d, head, es, ss.cfg.NewID(), f.Time); err != nil {
 		return nil, err

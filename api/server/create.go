@@ -121,7 +121,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	parents, first, err := s.parents(r.Context(), q.Parents)
+	parents, from, err := s.parents(r.Context(), q.Parents)
 	if err != nil {
 		return err
 	}
@@ -130,9 +130,13 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) error {
 	case q.Parent == "" && len(parents) == 0:
 		o.Kind = string(lineage.Create)
 	case q.Parent == "":
-		q.Parent = first
+		q.Parent = from[0].Header.ID
 	}
-	h, err := d.Header(d.NewHeader(core.HeaderFields{ID: q.ID, Time: o.Time.Format("2006-01-02T15:04:05.000Z"), CWD: q.CWD, Parent: q.Parent}))
+	kind := ""
+	if len(parents) > 0 {
+		kind = parents[0].Kind
+	}
+	h, _, err := core.Derive(d, core.HeaderFields{ID: q.ID, Time: o.Time.Format("2006-01-02T15:04:05.000Z"), CWD: q.CWD, Parent: q.Parent}, kind, from, nil)
 	if err != nil {
 		return err
 	}

@@ -187,23 +187,23 @@ func (s *Server) merge(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusCreated, out)
 }
 
-// parents returns the lineage that the log records of a new session, and the
-// agent's own id of the first parent. Each parent must exist: the log would keep
+// parents returns the lineage that the log records of a new session, and its
+// parents. Each parent must exist: the log would keep
 // a misspelt name permanently.
-func (s *Server) parents(ctx context.Context, refs []api.ParentRef) (ps []core.Lineage, agentID string, err error) {
+func (s *Server) parents(ctx context.Context, refs []api.ParentRef) (ps []core.Lineage, from []core.Source, err error) {
 	if len(refs) > lineage.MaxParents {
-		return nil, "", fmt.Errorf("%d parents, %d are allowed: %w", len(refs), lineage.MaxParents, core.ErrInvalid)
+		return nil, nil, fmt.Errorf("%d parents, %d are allowed: %w", len(refs), lineage.MaxParents, core.ErrInvalid)
 	}
-	for i, ref := range refs {
+	for _, ref := range refs {
 		if ref.Kind == "" {
 			ref.Kind = string(lineage.Create)
 		}
 		if err := checkKind(ref.Kind); err != nil {
-			return nil, "", fmt.Errorf("parent %s: %w", ref.Session, err)
+			return nil, nil, fmt.Errorf("parent %s: %w", ref.Session, err)
 		}
 		parent, err := s.named(ctx, ref.Session)
 		if err != nil {
-			return nil, "", err
+			return nil, nil, err
 		}
 		l := core.Lineage{Session: parent.ID(), Entry: ref.Entry, Kind: ref.Kind}
 		err = parent.View(func(st *core.State) error {
@@ -211,17 +211,15 @@ func (s *Server) parents(ctx context.Context, refs []api.ParentRef) (ps []core.L
 				return fmt.Errorf("session %s has no entry %.64q: %w", st.ID, ref.Entry, core.ErrNotFound)
 			}
 			l.Cursor = st.Cursor()
-			if i == 0 {
-				agentID = st.Header.ID
-			}
+			from = append(from, core.Source{Header: st.Header, Entries: st.Entries})
 			return nil
 		})
 		if err != nil {
-			return nil, "", err
+			return nil, nil, err
 		}
 		ps = append(ps, l)
 	}
-	return ps, agentID, nil
+	return ps, from, nil
 }
 
 // checkKind returns core.ErrInvalid unless word is a kind of lineage.

@@ -72,8 +72,8 @@ func (ss *Sessions) append(ctx context.Context, id core.SessionID, v *view, es [
 		lines[i] = es[i].Line
 	}
 	rec, err := ss.cfg.Log.Append(ctx, id, session.Writing{Head: core.MainHead, After: v.cursor}, lines)
-	if err != nil || rec.Stored < len(es) {
-		return nil, err
+	if err != nil || rec.Stored < len(es) || (dialect.Dialect{}).Complete(v.header, v.entries, es) != nil {
+		return nil, err // the log may have added to it
 	}
 	return v.with(es, rec.Cursor), nil
 }
@@ -98,20 +98,11 @@ type Task struct {
 // compresses a state that is over its limits in the same append. It does not
 // store what the user says. Errors are those of GetOrCreate.
 func (ss *Sessions) RunTask(ctx context.Context, id string, made *dialect.Decision) (Task, error) {
-	task, err := dialect.NewTask(1, made)
+	line, err := dialect.NewTask(1, made, ss.cfg.Prune)
 	if err != nil {
 		return Task{}, err
 	}
-	s, err := ss.change(ctx, id, func(v *view) ([][]byte, error) {
-		e, err := dialect.Dialect{}.Fill(task, core.Fields{ID: "next", Time: isoTime(ss.cfg.Now())})
-		if err != nil {
-			return nil, err
-		}
-		if v.with([]core.Entry{e}, v.cursor).state.ShouldPrune(ss.cfg.Prune) {
-			return [][]byte{task, dialect.NewCompress(ss.cfg.Prune)}, nil
-		}
-		return [][]byte{task}, nil
-	})
+	s, err := ss.add(ctx, id, line)
 	if err != nil {
 		return Task{}, err
 	}
@@ -170,8 +161,8 @@ func (ss *Sessions) PruneIfNeeded(ctx context.Context, id string) (bool, error) 
 	return pruned && err == nil, err
 }
 
-// Fork makes a session that continues from parent, and returns its id. The
-// parent counts its forks; if only that fails, Fork returns the id and an error.
+// Fork makes a session that continues from parent, which counts it, and returns
+// its id.
 func (ss *Sessions) Fork(ctx context.Context, parent string) (string, error) {
 	h, err := ss.session(ctx, parent)
 	if err != nil {
@@ -191,12 +182,5 @@ func (ss *Sessions) Fork(ctx context.Context, parent string) (string, error) {
 	}
 	ss.hold(child, &held{id: f.ID})
 	ss.cfg.Logger.Info("nova session forked", "session", child, "parent", parent)
-	line, err := dialect.NewForked(child)
-	if err == nil {
-		_, err = ss.add(ctx, parent, line)
-	}
-	if err != nil {
-		err = fmt.Errorf("session %s was made, but its parent does not count it: %w", child, err)
-	}
-	return child, err
+	return child, nil
 }

@@ -38,6 +38,58 @@ var mutations = []mutation{
 		"nova_file", "the header of a file is compared byte for byte", "core/dialect/nova/line.go",
 		"return errA == nil && errB == nil && ha.ID == hb.ID", "return errA == nil && errB == nil && d == Dialect{} && ha.ID != hb.ID",
 	},
+	{
+		"nova_admission", "lines are not checked", "engine/append.go",
+		"ok && err == nil && !loose {", "ok && err != nil && !loose {",
+	},
+	{
+		"nova_admission", "unknown members are not measured", "core/dialect/nova/check.go",
+		"if len(extra) > maxName {", "if false {",
+	},
+	{
+		"nova_admission", "the state of another session is taken", "core/dialect/nova/check.go",
+		"if id != s.Header.ID {", "if false {",
+	},
+	{
+		"nova_compress", "nothing is compressed", "engine/complete.go",
+		"if !ok || q.Loose ||", "if true || !ok || q.Loose ||",
+	},
+	{
+		"nova_compress", "a task's limits are ignored", "core/dialect/nova/complete.go",
+		"l = Limits{Decisions: int(min(", "_ = Limits{Decisions: int(min(",
+	},
+	{
+		"nova_fork", "forks are not counted", "engine/fork.go",
+		"if err == nil && f.Kind != lineage.Detach {", "if false {",
+	},
+	{
+		"nova_fork", "a detached copy counts", "engine/fork.go",
+		"if err == nil && f.Kind != lineage.Detach {", "if err == nil {",
+	},
+	{
+		"openrath_closed", "a closed session takes lines", "core/dialect/openrath/rules.go",
+		"if !s.Last.Aside {", "if true {",
+	},
+	{
+		"openrath_closed", "a fork of a closed session is closed", "core/dialect/openrath/derive.go",
+		"es, err = d.renumbered(chunks(es))", "es, err = d.renumbered(es)",
+	},
+	{
+		"openrath_derived", "every header is that of a fork", "core/derive.go",
+		"if v, ok := d.(Deriver); ok && len(from) > 0 {", "if v, ok := d.(Deriver); ok && len(from) > 1<<30 {",
+	},
+	{
+		"openrath_derived", "usage is lost", "core/dialect/openrath/derive.go",
+		"if s.Usage != nil {", "if false {",
+	},
+	{
+		"openrath_derived", "chunks keep their numbers", "core/dialect/openrath/derive.go",
+		"if bytes.Equal(line, es[i].Line) {", "if bytes.Equal(line, es[i].Line) || true {",
+	},
+	{
+		"dangling", "targets need not exist", "core/dialect/internal/tree/admit.go",
+		"!s.Has(it.Target) {", "!s.Has(it.Target) && false {",
+	},
 }
 
 func TestEachMutationMatchesItsSourceOnce(t *testing.T) {

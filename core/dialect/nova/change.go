@@ -37,10 +37,14 @@ func NewState(s State) ([]byte, error) {
 
 // NewTask returns the line of a task that was run: it adds turns turns, none if
 // that is negative, and one task. A decision that the task made may come with
-// it; without a timestamp it gets the time of the line.
-func NewTask(turns int64, made *Decision) ([]byte, error) {
+// it; without a timestamp it gets the time of the line. A state that the task
+// leaves over l is compressed when the task is stored.
+func NewTask(turns int64, made *Decision, l Limits) ([]byte, error) {
 	w := begin(typeTask)
 	w.number("turns", min(max(0, turns), most))
+	if l != DefaultLimits {
+		w.limits(l)
+	}
 	if made != nil {
 		if err := checkDecision(*made); err != nil {
 			return nil, err
@@ -87,9 +91,13 @@ func NewTokens(n int64) []byte {
 // NewCompress returns the line that drops what exceeds l.
 func NewCompress(l Limits) []byte {
 	w := begin(typeCompress)
+	w.limits(l)
+	return w.end()
+}
+
+func (w *writer) limits(l Limits) {
 	w.number("max_decisions", int64(max(0, l.Decisions)))
 	w.number("max_tokens", min(l.Tokens, most))
-	return w.end()
 }
 
 // NewForked returns the line that records that child was forked from the

@@ -175,7 +175,7 @@ func TestInfoContextAndSummary(t *testing.T) {
 	t.Parallel()
 	d := nova.Dialect{}
 	f := readFile(t, plain+"\n")
-	es := append(f.Entries, entries(t, d.NewName("A name"), must(t)(nova.NewTask(1, nil)))...)
+	es := append(f.Entries, entries(t, d.NewName("A name"), must(t)(nova.NewTask(1, nil, nova.DefaultLimits)))...)
 	info, err := d.Info(f.Header, es, core.Leaf{})
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 func TestDecisionRoundTrip(t *testing.T) {
 	t.Parallel()
 	d := nova.Dialect{}
-	its := d.Read(entries(t, must(t)(nova.NewTask(1, &nova.Decision{Decision: "D", Rationale: "R"})))[0])
+	its := d.Read(entries(t, must(t)(nova.NewTask(1, &nova.Decision{Decision: "D", Rationale: "R"}, nova.DefaultLimits)))[0])
 	if len(its) != 1 || its[0].Kind != item.Note || its[0].Blocks[0].Text != "Decision: D\nRationale: R" || its[0].Time != later {
 		t.Fatalf("%+v", its)
 	}

@@ -12,6 +12,10 @@ type Dialect struct{}
 
 var (
 	_ core.Dialect       = Dialect{}
+	_ core.Checker       = Dialect{}
+	_ core.Admitter      = Dialect{}
+	_ core.Completer     = Dialect{}
+	_ core.ForkCounter   = Dialect{}
 	_ core.SessionMarker = Dialect{}
 	_ core.Rewriter      = Dialect{}
 	_ core.Successor     = Dialect{}

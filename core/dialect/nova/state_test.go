@@ -68,7 +68,7 @@ func TestCountersOnlyGrow(t *testing.T) {
 	t.Parallel()
 	s := after(t, fresh(),
 		nova.NewTokens(70), nova.NewTokens(-100), nova.NewTokens(1<<62),
-		must(t)(nova.NewTask(2, nil)), must(t)(nova.NewTask(-5, nil)))
+		must(t)(nova.NewTask(2, nil, nova.DefaultLimits)), must(t)(nova.NewTask(-5, nil, nova.DefaultLimits)))
 	if s.TokensUsed != 1<<53 || s.Metrics.TotalTokens != 1<<53 {
 		t.Errorf("tokens %d, total %d", s.TokensUsed, s.Metrics.TotalTokens)
 	}
@@ -196,7 +196,7 @@ func TestContextText(t *testing.T) {
 	if diff := cmp.Diff(want, s.Text()); diff != "" {
 		t.Error(diff)
 	}
-	s = after(t, s, must(t)(nova.NewTask(1, &nova.Decision{Decision: "D1"})), must(t)(nova.NewTask(1, &nova.Decision{Decision: "D2"})),
+	s = after(t, s, must(t)(nova.NewTask(1, &nova.Decision{Decision: "D1"}, nova.DefaultLimits)), must(t)(nova.NewTask(1, &nova.Decision{Decision: "D2"}, nova.DefaultLimits)),
 		must(t)(nova.NewUpdate([]byte(`{"current_plan":"Ship"}`))))
 	want = "Session ID: " + id + "\nModel: " + nova.DefaultModel + "\nTurns: 2\nPlan: Ship\nRecent decision: D2"
 	if diff := cmp.Diff(want, s.Text()); diff != "" {

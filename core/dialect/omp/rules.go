@@ -3,6 +3,7 @@ package omp
 import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
+	"github.com/sesslog/sesslog/core/dialect/internal/tree"
 )
 
 // Keeps reports whether the assistant has spoken, which is what omp waits for.
@@ -10,3 +11,6 @@ func (Dialect) Keeps(es []core.Entry) bool { return jsonl.Spoken(es, "assistant"
 
 // ImageStore is "blobs": omp keeps images of 1,024 characters and more there.
 func (Dialect) ImageStore() string { return "blobs" }
+
+// Admit refuses labels and compactions that name an entry which does not exist.
+func (d Dialect) Admit(s core.Admission, e core.Entry) error { return tree.Admit(s, e, d.Read) }

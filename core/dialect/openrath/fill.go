@@ -12,7 +12,7 @@ import (
 // them. A chunk gets its index, which is the number of chunks before it, from
 // f.Position, or from f.ID if that is a number; then its id, unless the index
 // is the same. It has no parent and no time. A trailer gets closed_at,
-// final_chunk_count, a cumulative_usage of null, and its id. A member that line
+// final_chunk_count, the cumulative_usage of f.Header or null, and its id. A member that line
 // has stays. No other byte changes, and line itself is not modified.
 func (d Dialect) Fill(line []byte, f core.Fields) (core.Entry, error) {
 	e, err := d.Entry(line)
@@ -65,7 +65,8 @@ func trailerLacks(o *jsjson.Object, f core.Fields) []byte {
 		b = appendMember(b, "final_chunk_count", strconv.AppendInt(nil, int64(f.Position-1), 10))
 	}
 	if o.Get("cumulative_usage") == nil {
-		b = appendMember(b, "cumulative_usage", null)
+		made, _ := readHeader(f.Header.Line)
+		b = appendMember(b, "cumulative_usage", made.Usage.text())
 	}
 	if f.ID != "" && o.Get("id") == nil {
 		b = appendMember(b, "id", quoted(f.ID))

@@ -54,6 +54,7 @@ func readHeader(line []byte) (Session, error) {
 	}
 	s.lineage(&o)
 	s.Sandbox = readSandbox(&o)
+	s.Usage = readUsage(o.Get("cumulative_usage"))
 	return s, nil
 }
 

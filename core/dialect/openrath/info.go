@@ -16,7 +16,7 @@ type own struct {
 	Parents         []string        `json:"parents"`
 	Extras          json.RawMessage `json:"extras"` // pairs of a name and a value
 	Sandbox         ownSandbox      `json:"sandbox"`
-	CumulativeUsage json.RawMessage `json:"cumulativeUsage"` // as the trailer has it, or null
+	CumulativeUsage json.RawMessage `json:"cumulativeUsage"` // as the trailer has it, or else the header, or null
 	CreatedAt       string          `json:"createdAt"`
 	ClosedAt        *string         `json:"closedAt"`
 	FinalChunkCount json.RawMessage `json:"finalChunkCount"` // as the trailer has it, or null
@@ -65,13 +65,13 @@ func ownOf(s Session, es []core.Entry) own {
 		SchemaVersion: Version, Kind: s.Kind, Operator: s.Operator, CreatedAt: s.Created,
 		Parents: append([]string{}, s.Parents...), Extras: extrasText(s.Extras),
 		Sandbox:         ownSandbox{orNil(s.Sandbox.Backend), s.Sandbox.Spec, orNil(s.Sandbox.Handle)},
-		CumulativeUsage: json.RawMessage(null), FinalChunkCount: json.RawMessage(null),
+		CumulativeUsage: usageOf(s, es).text(), FinalChunkCount: json.RawMessage(null),
 	}
 	t, closed := trailerOf(es)
 	if !closed {
 		return o
 	}
-	o.Closed, o.ClosedAt, o.CumulativeUsage = true, &t.closed, t.usage.text()
+	o.Closed, o.ClosedAt = true, &t.closed
 	if _, ok := t.chunks.Number(); ok {
 		o.FinalChunkCount = rawOf(t.chunks)
 	}

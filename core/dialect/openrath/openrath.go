@@ -9,7 +9,11 @@ type Dialect struct {
 	Migrations *Migrations
 }
 
-var _ core.Dialect = Dialect{}
+var (
+	_ core.Dialect  = Dialect{}
+	_ core.Admitter = Dialect{}
+	_ core.Deriver  = Dialect{}
+)
 
 const name = "openrath"
 

@@ -2,6 +2,7 @@ package openrath
 
 import (
 	"encoding/hex"
+	"fmt"
 
 	"github.com/sesslog/sesslog/core"
 )
@@ -22,4 +23,12 @@ func (Dialect) EntryID(random [16]byte) string {
 func uuidText(b [16]byte) string {
 	s := hex.EncodeToString(b[:])
 	return s[:8] + "-" + s[8:12] + "-" + s[12:16] + "-" + s[16:20] + "-" + s[20:]
+}
+
+// Admit refuses lines after the trailer: OpenRath's writer is closed by then.
+func (Dialect) Admit(s core.Admission, _ core.Entry) error {
+	if !s.Last.Aside {
+		return nil
+	}
+	return fmt.Errorf("session %s is closed, its last line is the trailer; continue it in a fork: %w", clip(s.Header.ID, 64), core.ErrInvalid)
 }

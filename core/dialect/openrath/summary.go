@@ -8,7 +8,7 @@ import (
 
 // Summary counts the chunks. First is the text of the first user chunk.
 // Modified is when the session was closed, or else when it was made, because
-// chunks have no time. Usage is that of the trailer.
+// chunks have no time. Usage is that of the trailer, or else of the header.
 func (d Dialect) Summary(h core.Header, es []core.Entry) core.Summary {
 	return d.Summarizer(h).Summary(es)
 }
@@ -17,6 +17,9 @@ func (d Dialect) Summary(h core.Header, es []core.Entry) core.Summary {
 func (Dialect) Summarizer(h core.Header) core.Summarizer {
 	s := &summarizer{}
 	s.summary.Created = asISO(h.Time)
+	if made, err := readHeader(h.Line); err == nil && made.Usage != nil {
+		s.summary.Usage = item.Usage{Input: made.Usage.Prompt, Output: made.Usage.Completion}
+	}
 	return s
 }
 

@@ -3,8 +3,12 @@ package operator
 import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
+	trees "github.com/sesslog/sesslog/core/dialect/internal/tree"
 )
 
 // Keeps reports whether the assistant has spoken, which is what Operator waits
 // for; an empty answer or a failed one counts.
 func (Dialect) Keeps(es []core.Entry) bool { return jsonl.Spoken(es, "assistant") }
+
+// Admit refuses labels and compactions that name an entry which does not exist.
+func (d Dialect) Admit(s core.Admission, e core.Entry) error { return trees.Admit(s, e, d.Read) }

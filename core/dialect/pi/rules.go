@@ -3,6 +3,7 @@ package pi
 import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
+	"github.com/sesslog/sesslog/core/dialect/internal/tree"
 )
 
 // Keeps reports whether a message of the user or the assistant is among es,
@@ -13,3 +14,6 @@ func (d Dialect) Keeps(es []core.Entry) bool {
 	}
 	return jsonl.Spoken(es, "user", "assistant")
 }
+
+// Admit refuses labels and compactions that name an entry which does not exist.
+func (d Dialect) Admit(s core.Admission, e core.Entry) error { return tree.Admit(s, e, d.Read) }

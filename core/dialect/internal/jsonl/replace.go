@@ -31,6 +31,16 @@ func WithTextIn(line []byte, outer, name, text string) []byte {
 	})
 }
 
+// WithNumber is WithText for a member that is a number, and its text.
+func WithNumber(line []byte, name string, number []byte) []byte {
+	return withValue(line, name, func(old []byte) []byte {
+		if jsjson.Value(old).Kind() != '0' {
+			return old
+		}
+		return number
+	})
+}
+
 func withValue(line []byte, name string, change func(old []byte) []byte) []byte {
 	d := jsontext.NewDecoder(bytes.NewBuffer(line), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {

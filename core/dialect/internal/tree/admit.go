@@ -1,0 +1,23 @@
+package tree
+
+import (
+	"fmt"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/item"
+)
+
+// Admit refuses a label and a compaction that name an entry which does not
+// exist. read is the dialect's Read.
+func Admit(s core.Admission, e core.Entry, read func(core.Entry) []item.Item) error {
+	if e.Type != "label" && e.Type != "compaction" {
+		return nil
+	}
+	for _, it := range read(e) {
+		refers := it.Kind == item.Label || it.Kind == item.Compaction
+		if refers && it.Target != "" && !s.Has(it.Target) {
+			return fmt.Errorf("it names entry %.64q, which does not exist before it: %w", it.Target, core.ErrInvalid)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,61 @@
+package nova
+
+import "github.com/sesslog/sesslog/core"
+
+// Complete compresses a session that a task leaves over its limits: those of
+// the last task, or Nova's own.
+func (Dialect) Complete(h core.Header, es, added []core.Entry) []byte {
+	last := -1
+	for i := range added {
+		if added[i].Type == typeTask {
+			last = i
+		}
+	}
+	if last < 0 || compressed(es) || compressed(added) {
+		return nil
+	}
+	l := limitsOf(added[last])
+	f := newFolding(h, es)
+	for _, e := range es {
+		f.take(e)
+	}
+	if !f.run(h, added).ShouldPrune(l) {
+		return nil
+	}
+	return NewCompress(l)
+}
+
+// compressed reports whether es end with changes of a compressed state. It reads
+// types only, since a session is compressed once.
+func compressed(es []core.Entry) bool {
+	for i := len(es) - 1; i >= 0; i-- {
+		switch es[i].Type {
+		case typeCompress:
+			return true
+		case typeState, typeBegin:
+			return false
+		}
+	}
+	return false
+}
+
+// limitsOf returns the limits that a task sets, or Nova's own.
+func limitsOf(task core.Entry) Limits {
+	l := DefaultLimits
+	r, ok := members(task)
+	if !ok || r.get("max_tokens") == nil && r.get("max_decisions") == nil {
+		return l
+	}
+	l = Limits{Decisions: int(min(r.number("max_decisions"), 1<<30)), Tokens: r.number("max_tokens")}
+	if r.err != nil {
+		return DefaultLimits
+	}
+	return l
+}
+
+// ForkMark makes the line that counts a fork.
+func (Dialect) ForkMark(child core.Header) []byte {
+	w := begin(typeForked)
+	w.text("child", child.ID)
+	return w.end()
+}
