@@ -34,7 +34,7 @@ func WithTextIn(line []byte, outer, name, text string) []byte {
 // WithNumber is WithText for a member that is a number, and its text.
 func WithNumber(line []byte, name string, number []byte) []byte {
 	return withValue(line, name, func(old []byte) []byte {
-		if jsjson.Value(old).Kind() != '0' {
+		if _, ok := jsjson.Value(old).Number(); !ok {
 			return old
 		}
 		return number
