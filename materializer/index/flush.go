@@ -46,13 +46,15 @@ type batch struct {
 	ids     []core.SessionID
 	changes map[core.SessionID]*change
 	floors  map[int]materializer.Floor
+	had     func(core.SessionID) progress
+	now     map[core.SessionID]progress // filled by the write
 }
 
 // take takes what is pending. Seq still finds it until committed or requeue.
 func (x *Index) take() batch {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	b := batch{ids: x.order, changes: x.pending, floors: map[int]materializer.Floor{}}
+	b := batch{ids: x.order, changes: x.pending, floors: map[int]materializer.Floor{}, had: x.progressOf, now: map[core.SessionID]progress{}}
 	for shard, f := range x.floors {
 		if old, ok := x.saved[shard]; !x.dropped && (!ok || old != f) {
 			b.floors[shard] = f
@@ -67,9 +69,15 @@ func (x *Index) committed(b batch) {
 	defer x.mu.Unlock()
 	maps.Copy(x.saved, b.floors)
 	for id, c := range b.changes {
-		if seq, known := c.seq(); known {
-			x.remember(id, seq)
+		seq, known := c.seq()
+		if !known {
+			continue
 		}
+		p := b.now[id]
+		if p.seq != seq { // not written: the row there has a higher seq
+			p = progress{seq: seq}
+		}
+		x.remember(id, p)
 	}
 	x.inFlight, x.live = nil, x.db.live
 	if len(b.changes) > 0 {
@@ -90,8 +98,8 @@ func (x *Index) requeue(b batch) {
 		if c := x.pending[id]; c != nil {
 			c.forget = c.forget || old.forget
 			if c.view == nil && !c.forget && old.view != nil {
-				c.view = old.view
-				x.weight += old.view.Row.Size
+				c.view, c.weight = old.view, old.weight
+				x.weight += c.weight
 			}
 			continue
 		}
@@ -101,9 +109,7 @@ func (x *Index) requeue(b batch) {
 		}
 		c := x.pendingOf(id)
 		*c = *old
-		if c.view != nil {
-			x.weight += c.view.Row.Size
-		}
+		x.weight += c.weight
 	}
 }
 

@@ -37,9 +37,9 @@ type Index struct {
 	mu       sync.Mutex
 	pending  map[core.SessionID]*change
 	order    []core.SessionID // keys of pending, the oldest first
-	weight   int64            // size of pending in bytes
+	weight   int64            // bytes of pending that are new
 	inFlight map[core.SessionID]*change
-	recent   [2]map[core.SessionID]uint64 // seqs of rows written recently
+	recent   [2]map[core.SessionID]progress // of rows written recently
 	floors   map[int]materializer.Floor
 	saved    map[int]materializer.Floor
 	lost     map[int]bool
@@ -55,6 +55,7 @@ var _ materializer.Directory = (*Index)(nil)
 type change struct {
 	forget bool // delete what is there first
 	view   *materializer.View
+	weight int64 // bytes of view that were not written before
 }
 
 // seq returns the seq of the row after the change. known is false if the stored row
@@ -102,7 +103,7 @@ func Open(ctx context.Context, cfg Config) (*Index, error) {
 	x := &Index{
 		cfg: cfg, db: db, live: db.live,
 		pending: map[core.SessionID]*change{}, floors: maps.Clone(db.floors), saved: maps.Clone(db.floors),
-		recent: [2]map[core.SessionID]uint64{{}, {}},
+		recent: [2]map[core.SessionID]progress{{}, {}},
 		lost:   map[int]bool{}, changed: make(chan struct{}),
 	}
 	return x, nil
@@ -129,17 +130,40 @@ func (x *Index) Put(v materializer.View) {
 	x.mu.Lock()
 	c := x.pendingOf(v.Row.ID)
 	if c.view == nil || c.view.Row.Seq < v.Row.Seq {
-		if c.view != nil {
-			x.weight -= c.view.Row.Size
-		}
-		c.view = &v
-		x.weight += v.Row.Size
+		x.weight -= c.weight
+		c.view, c.weight = &v, x.weigh(&v)
+		x.weight += c.weight
 	}
 	full := x.isFull()
 	x.mu.Unlock()
 	if full {
 		x.flush(context.Background()) //nolint:contextcheck // what was put is written even when its caller has gone
 	}
+}
+
+// weigh returns how many bytes of v were not written recently. x.mu is held.
+func (x *Index) weigh(v *materializer.View) int64 {
+	p := x.recentOf(v.Row.ID)
+	if p.growth == nil || p.growth != v.Growth {
+		return v.Row.Size
+	}
+	return v.Row.Size - p.size
+}
+
+// recentOf returns what was written recently of a session. x.mu is held.
+func (x *Index) recentOf(id core.SessionID) progress {
+	for _, m := range x.recent {
+		if p, ok := m[id]; ok {
+			return p
+		}
+	}
+	return progress{}
+}
+
+func (x *Index) progressOf(id core.SessionID) progress {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.recentOf(id)
 }
 
 // isFull reports whether enough is pending to be written. x.mu is held.
@@ -163,10 +187,8 @@ func (x *Index) Forget(id core.SessionID) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	c := x.pendingOf(id)
-	if c.view != nil {
-		x.weight -= c.view.Row.Size
-	}
-	c.forget, c.view = true, nil
+	x.weight -= c.weight
+	c.forget, c.view, c.weight = true, nil, 0
 }
 
 // ForgetIf drops the rows and texts of all sessions that match.
@@ -191,9 +213,9 @@ func (x *Index) Seq(id core.SessionID) uint64 {
 		}
 	}
 	for _, m := range x.recent {
-		if seq, ok := m[id]; ok {
+		if p, ok := m[id]; ok {
 			x.mu.Unlock()
-			return seq
+			return p.seq
 		}
 	}
 	x.mu.Unlock()
@@ -206,13 +228,13 @@ func (x *Index) Seq(id core.SessionID) uint64 {
 	return seq
 }
 
-// remember notes the seq of a row that was written. x.mu is held.
-func (x *Index) remember(id core.SessionID, seq uint64) {
+// remember notes what was written of a session. x.mu is held.
+func (x *Index) remember(id core.SessionID, p progress) {
 	if len(x.recent[0]) >= maxRecent {
-		x.recent[0], x.recent[1] = map[core.SessionID]uint64{}, x.recent[0]
+		x.recent[0], x.recent[1] = map[core.SessionID]progress{}, x.recent[0]
 	}
 	delete(x.recent[1], id)
-	x.recent[0][id] = seq
+	x.recent[0][id] = p
 }
 
 // idPage is how many ids allIDs reads at once.

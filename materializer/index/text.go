@@ -1,7 +1,6 @@
 package index
 
 import (
-	"encoding/binary"
 	"hash/fnv"
 	"strconv"
 	"strings"
@@ -177,26 +176,6 @@ func idOf(session core.SessionID, place int, ms int64) int64 {
 
 // timeOf returns the time in an id, in milliseconds.
 func timeOf(id int64) int64 { return id >> idBits * 1000 }
-
-// digestsOf returns the digest of the first at entries, and that of all. The first
-// is 0 if there are fewer.
-func digestsOf(es []core.Entry, at int) (first, all int64) {
-	h := xxhash.New()
-	var size [8]byte
-	for i := range es {
-		if i == at {
-			first = int64(h.Sum64())
-		}
-		binary.LittleEndian.PutUint64(size[:], uint64(len(es[i].Line)))
-		_, _ = h.Write(size[:]) // never fails
-		_, _ = h.Write(es[i].Line)
-	}
-	all = int64(h.Sum64())
-	if at == len(es) {
-		first = all
-	}
-	return first, all
-}
 
 // scopeOf returns the words by which a session's texts are narrowed: its id,
 // dialect, directory and the directories above it, and its tags.

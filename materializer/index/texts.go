@@ -17,9 +17,10 @@ import (
 func (w *writer) readText(v *materializer.View, old, now *stored) (added []doc, labels map[string]string, err error) {
 	id := v.Row.ID
 	w.scrub = w.scrub || v.Row.Erased
-	read, digest := digestsOf(v.Entries, old.texts)
+	p, same := w.had(id).continued(v, old)
+	p.add(v.Entries[p.texts:])
 	moved := old.n != 0 && old.scope(id) != now.scope(id)
-	whole := old.n == 0 || moved || read != old.digest && old.texts > 0
+	whole := old.n == 0 || moved || !same && old.texts > 0
 	if whole {
 		now.texts, now.kept, now.labels = 0, 0, ""
 	}
@@ -29,7 +30,9 @@ func (w *writer) readText(v *materializer.View, old, now *stored) (added []doc, 
 		}
 	}
 	texts, prompts, labels, size := textsOf(v, now.texts, labels)
-	now.texts, now.digest = len(v.Entries), digest
+	now.texts, now.digest = p.texts, int64(p.digest.Sum64())
+	p.seq, p.size = v.Row.Seq, v.Row.Size
+	w.now[id] = p
 	if err := w.setPrompts(v, old, prompts, whole); err != nil {
 		return nil, nil, err
 	}

@@ -32,6 +32,8 @@ type writer struct {
 	removed  bool
 	docs     []docOp
 	headings []headingOp
+	had      func(core.SessionID) progress // before the write
+	now      map[core.SessionID]progress   // after it
 }
 
 // A docOp adds or deletes a text. FTS5 takes them in the order of their ids: each
@@ -56,7 +58,7 @@ func (f *file) write(ctx context.Context, b batch) error {
 		return err
 	}
 	defer tx.Rollback() //nolint:errcheck // after Commit it does nothing
-	w := &writer{ctx: ctx, tx: tx, stmts: make(map[string]*sql.Stmt, len(f.stmts)), change: f.change, live: f.live}
+	w := &writer{ctx: ctx, tx: tx, stmts: make(map[string]*sql.Stmt, len(f.stmts)), change: f.change, live: f.live, had: b.had, now: b.now}
 	for name, s := range f.stmts {
 		w.stmts[name] = tx.StmtContext(ctx, s)
 	}
