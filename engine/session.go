@@ -57,6 +57,19 @@ func (s *Session) Refresh(ctx context.Context) error {
 	return s.catchUp(ctx)
 }
 
+// RefreshTo brings the session up to at least record seq, which the caller has seen
+// in the log. It asks the log only if no write of this process stored the record.
+func (s *Session) RefreshTo(ctx context.Context, seq uint64) error {
+	if err := s.lock(ctx); err != nil {
+		return err
+	}
+	defer s.unlock()
+	if s.st.Seq >= seq {
+		return nil
+	}
+	return s.catchUp(ctx)
+}
+
 // View calls f with the session's state, which does not change meanwhile. f must not
 // keep or modify the state; it may keep lines.
 func (s *Session) View(f func(*core.State) error) error {

@@ -2,7 +2,6 @@ package materializer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/sesslog/sesslog/core"
@@ -23,8 +22,7 @@ func (m *Materializer) pass(shard int, pos core.Pos) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.past[shard] = pos
-	close(m.moved)
-	m.moved = make(chan struct{})
+	m.announce()
 }
 
 func (m *Materializer) floor(shard int) Floor {
@@ -33,19 +31,23 @@ func (m *Materializer) floor(shard int) Floor {
 	return m.seen[shard]
 }
 
+// advance notes that the records of a shard up to seen are processed.
 func (m *Materializer) advance(shard int, seen Floor) {
 	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.seen[shard], m.past[shard] = seen, seen.Pos
-	close(m.moved)
-	m.moved = make(chan struct{})
-	floor := seen
-	for t := range m.rowPending {
-		if t.shard == shard && t.rowPending-1 < floor.Pos {
-			floor = Floor{Pos: t.rowPending - 1}
-		}
+	m.announce()
+	if m.pendingIn[shard] == 0 {
+		m.cfg.Directory.SetFloor(shard, seen)
+	} // else saveFloors does it: many rows may be pending
+}
+
+// announce wakes the callers of waitFor. m.mu is held.
+func (m *Materializer) announce() {
+	if m.moved != nil {
+		close(m.moved)
+		m.moved = nil
 	}
-	m.mu.Unlock()
-	m.cfg.Directory.SetFloor(shard, floor)
 }
 
 // CatchUp returns when every record that was in the log at the time of the call is
@@ -63,19 +65,15 @@ func (m *Materializer) CatchUp(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, id := range m.pendingRows() {
-		if m.isDeferred(id) {
-			return fmt.Errorf("session %s is deferred because the object store does not answer: %w", id, core.ErrUnavailable)
+	for _, a := range m.pendingRows() {
+		if m.isDeferred(a.ch.Session) {
+			return fmt.Errorf("session %s is deferred because the object store does not answer: %w", a.ch.Session, core.ErrUnavailable)
 		}
-		s, err := m.cfg.Cache.Get(ctx, id)
-		if errors.Is(err, core.ErrDeleted) {
-			continue // it is about to be marked deleted
-		}
-		if err != nil {
+		if err := m.process(ctx, a.shard, a.ch); err != nil {
 			return err
 		}
-		m.renew(s)
 	}
+	m.saveFloors()
 	m.cfg.Directory.Sync(ctx)
 	return nil
 }
@@ -96,21 +94,22 @@ func (m *Materializer) Behind(ctx context.Context) int {
 }
 
 // pendingRows returns the sessions whose row is pending.
-func (m *Materializer) pendingRows() []core.SessionID {
+func (m *Materializer) pendingRows() []dueRow {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var ids []core.SessionID
-	for id, t := range m.work {
-		if m.rowPending[t] {
-			ids = append(ids, id)
-		}
+	var all []dueRow
+	for t := range m.rowPending {
+		all = append(all, dueRow{t.shard, t.last})
 	}
-	return ids
+	return all
 }
 
 func (m *Materializer) waitFor(ctx context.Context, shard int, pos core.Pos) error {
 	for {
 		m.mu.Lock()
+		if m.moved == nil {
+			m.moved = make(chan struct{})
+		}
 		done, moved := m.seen[shard].Pos >= pos || m.past[shard] >= pos, m.moved
 		m.mu.Unlock()
 		if done {

@@ -32,16 +32,7 @@ func (m *Materializer) deferChange(shard int, ch stream.Change, err error) {
 		m.cfg.Logger.Warn("session is deferred until the object store answers", "session", ch.Session, "err", err)
 	}
 	m.deferred[ch.Session] = deferred{shard, ch}
-	t := m.work[ch.Session]
-	if t == nil {
-		t = &pendingWork{since: time.Now()}
-		m.work[ch.Session] = t
-	}
-	t.shard, t.changed, t.last, t.retry = shard, time.Now(), ch.Pos, time.Now().Add(retryAfter)
-	if t.rowPending == 0 {
-		t.rowPending = ch.Pos
-		m.rowPending[t] = true
-	}
+	m.noted(shard, ch).retry = time.Now().Add(retryAfter)
 }
 
 // isDeferred reports whether a session is deferred.
@@ -96,15 +87,12 @@ func (m *Materializer) fetch(ctx context.Context, a deferred) error {
 		return nil
 	}
 	delete(m.deferred, a.ch.Session)
-	if t := m.work[a.ch.Session]; t != nil && err != nil {
-		t.rowPending = 0
-		delete(m.rowPending, t)
-	}
 	m.mu.Unlock()
 	if err != nil {
 		m.unreadable(a.ch, err)
 		return nil
 	}
-	m.update(ctx, a.shard, s, a.ch.Pos)
+	m.renew(s, a.ch)
+	m.consider(ctx, s, 0)
 	return nil
 }

@@ -22,7 +22,7 @@ func (m *Materializer) markDeleted(id core.SessionID, seq uint64) {
 	defer m.mu.Unlock()
 	if t := m.work[id]; t != nil {
 		delete(m.work, id)
-		delete(m.rowPending, t)
+		m.dropRow(t)
 	}
 }
 

@@ -49,14 +49,15 @@ func (m *Materializer) followOnce(ctx context.Context, shard int) error {
 				return err
 			}
 			m.advance(shard, Floor{ch.Pos, ch.Chain})
+			continue
 		}
 		m.pass(shard, ch.Pos)
 	}
 	return nil
 }
 
-// take processes a changed session. A session that cannot be read is logged and
-// skipped, so that it does not stop the node.
+// take processes a changed session, or notes that it is due later if its row is
+// renewed too often.
 func (m *Materializer) take(ctx context.Context, shard int, ch stream.Change) error {
 	if m.cfg.Directory.Seq(ch.Session) >= ch.Seq {
 		return nil
@@ -65,16 +66,30 @@ func (m *Materializer) take(ctx context.Context, shard int, ch stream.Change) er
 		m.deferChange(shard, ch, nil)
 		return nil
 	}
+	if due := m.note(shard, ch, spans.Text(ctx)); !due {
+		return nil
+	}
+	return m.process(ctx, shard, ch)
+}
+
+// process brings a session that was noted, and its row, up to date. A session that cannot be
+// read is logged and skipped, so that it does not stop the node.
+func (m *Materializer) process(ctx context.Context, shard int, ch stream.Change) error {
 	s, err := m.cfg.Cache.Get(ctx, ch.Session)
-	if err == nil && (seqOf(s) < ch.Seq || m.isSuspect(shard, ch.Pos)) {
+	switch {
+	case err != nil:
+	case m.isSuspect(shard, ch.Pos):
 		err = s.Refresh(ctx)
+	case seqOf(s) < ch.Seq:
+		err = s.RefreshTo(ctx, ch.Seq)
 	}
 	switch {
 	case errors.Is(err, core.ErrDeleted), err == nil && isErased(s): // a session in the trash can be read
 		m.markDeleted(ch.Session, ch.Seq)
 		return nil
 	case err == nil:
-		m.update(ctx, shard, s, ch.Pos)
+		m.renew(s, ch)
+		m.consider(ctx, s, 0)
 		return nil
 	case ctx.Err() == nil && storeUnavailable(err):
 		m.deferChange(shard, ch, err)
@@ -89,37 +104,22 @@ func (m *Materializer) take(ctx context.Context, shard int, ch stream.Change) er
 func (m *Materializer) unreadable(ch stream.Change, err error) {
 	m.cfg.Logger.Error("session cannot be read; check it with: sessctl verify "+string(ch.Session),
 		"session", ch.Session, "pos", ch.Pos, "err", err)
-}
-
-// update renews a session's row and schedules its snapshot. The row of a long
-// session takes a while to make, so it is made again only after twenty times as
-// long.
-func (m *Materializer) update(ctx context.Context, shard int, s *engine.Session, pos core.Pos) {
-	now := time.Now()
 	m.mu.Lock()
-	t := m.work[s.ID()]
-	if t == nil {
-		t = &pendingWork{since: now}
-		m.work[s.ID()] = t
+	defer m.mu.Unlock()
+	if t := m.work[ch.Session]; t != nil {
+		m.dropRow(t)
+		if !t.busy {
+			delete(m.work, ch.Session)
+		}
 	}
-	t.shard, t.changed, t.last = shard, now, pos
-	if text := spans.Text(ctx); text != "" {
-		t.trace = text
-	}
-	if t.rowPending == 0 {
-		t.rowPending = pos
-		m.rowPending[t] = true
-	}
-	due := !now.Before(t.rowDue)
-	m.mu.Unlock()
-	if due {
-		m.renew(s)
-	}
-	m.consider(ctx, s, 0)
 }
 
-// renew makes a session's row.
-func (m *Materializer) renew(s *engine.Session) {
+// rowEvery is the least time between two rows of a session. A row that took long is
+// made again only after twenty times as long.
+const rowEvery = 250 * time.Millisecond
+
+// renew makes a session's row, after its last record ch was noted.
+func (m *Materializer) renew(s *engine.Session, ch stream.Change) {
 	start := time.Now()
 	var at core.Pos
 	var v View
@@ -135,13 +135,12 @@ func (m *Materializer) renew(s *engine.Session) {
 	if t == nil {
 		return
 	}
-	t.rowDue = time.Now().Add(20 * time.Since(start))
-	if t.last > at { // another record came meanwhile
+	t.rowDue = time.Now().Add(max(rowEvery, 20*time.Since(start)))
+	if t.last != ch && t.last.Pos > at { // another record came meanwhile
 		t.rowPending = at + 1
 		return
 	}
-	t.rowPending = 0
-	delete(m.rowPending, t)
+	m.dropRow(t)
 }
 
 // seqOf returns the seq of s in memory.

@@ -29,8 +29,8 @@ func (m *Materializer) check(ctx context.Context, shard int) error {
 		return err
 	}
 	if m.cfg.Directory.Lost(shard) {
-		m.cfg.Directory.Restart(shard)
 		m.advance(shard, Floor{})
+		m.cfg.Directory.Restart(shard)
 	}
 	if !lost {
 		return nil
@@ -43,8 +43,7 @@ func (m *Materializer) check(ctx context.Context, shard int) error {
 	m.suspect[shard] = st.Last
 	m.mu.Unlock()
 	m.cfg.Logger.Error(errRewound.Error(), "shard", shard, "seen", m.Seen(shard))
-	m.cfg.Directory.ForgetIf(func(id core.SessionID) bool { return m.cfg.Log.Shard(id) == shard })
-	m.advance(shard, Floor{})
+	m.forgetShard(shard)
 	return nil
 }
 

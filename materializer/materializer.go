@@ -61,10 +61,11 @@ type Materializer struct {
 	due        *dueSessions
 	rebuilds   map[int]chan struct{} // by shard whose rebuild was requested; closed when it begins
 	rowPending map[*pendingWork]bool // work whose row is pending
+	pendingIn  map[int]int           // by shard: how many of them there are
 
 	deferred map[core.SessionID]deferred // deferred until the object store answers
 
-	moved chan struct{} // closed and replaced when seen or past moves
+	moved chan struct{} // closed when seen or past moves; nil if there is no waiter
 
 	owned        atomic.Pointer[[]bool] // by shard: this node owns it
 	membersKnown atomic.Bool
@@ -94,11 +95,10 @@ func New(cfg Config) *Materializer {
 		work:       map[core.SessionID]*pendingWork{},
 		due:        newDueSessions(),
 		rowPending: map[*pendingWork]bool{},
+		pendingIn:  map[int]int{},
 		rebuilds:   map[int]chan struct{}{},
 
 		deferred: map[core.SessionID]deferred{},
-
-		moved: make(chan struct{}),
 
 		writing: make(chan struct{}, maxWriting),
 	}
@@ -126,6 +126,7 @@ func (m *Materializer) Run(ctx context.Context) error {
 	g.Go(func() error { return m.share(ctx) })
 	g.Go(func() error { return m.collect(ctx) })
 	g.Go(func() error { return m.sweep(ctx) })
+	g.Go(func() error { return m.rows(ctx) })
 	for range maxWriting {
 		g.Go(func() error { return m.write(ctx) })
 	}

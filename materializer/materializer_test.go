@@ -43,13 +43,13 @@ type rig struct {
 	wrap      func(materializer.Directory) materializer.Directory
 }
 
-func newRig(t *testing.T) *rig {
+func newRig(t testing.TB) *rig {
 	t.Helper()
 	return newRigOn(t, memblob.New())
 }
 
 // newRigOn is newRig with a given bucket.
-func newRigOn(t *testing.T, bucket blobstore.Bucket) *rig {
+func newRigOn(t testing.TB, bucket blobstore.Bucket) *rig {
 	t.Helper()
 	conn, err := embeddedtest.Start(t).Connect()
 	if err != nil {
@@ -69,13 +69,13 @@ func newRigOn(t *testing.T, bucket blobstore.Bucket) *rig {
 }
 
 // run runs a materializer until stop is called or the test ends.
-func (r *rig) run(t *testing.T, p materializer.Policy) (m *materializer.Materializer, d *index.Index, stop func()) {
+func (r *rig) run(t testing.TB, p materializer.Policy) (m *materializer.Materializer, d *index.Index, stop func()) {
 	t.Helper()
 	return r.runAs(t, materializer.Config{Policy: p})
 }
 
 // runAs is run with a given configuration.
-func (r *rig) runAs(t *testing.T, cfg materializer.Config) (m *materializer.Materializer, d *index.Index, stop func()) {
+func (r *rig) runAs(t testing.TB, cfg materializer.Config) (m *materializer.Materializer, d *index.Index, stop func()) {
 	t.Helper()
 	d, err := index.Open(t.Context(), index.Config{Path: r.file, Log: r.log.Name(), Logger: r.quiet})
 	if err != nil {

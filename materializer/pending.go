@@ -7,6 +7,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/stream"
 )
 
 // A pendingWork is what is left to do for a session.
@@ -15,11 +16,11 @@ type pendingWork struct {
 	trace      string    // of the last processed record that has a trace
 	since      time.Time // about when its first record that no snapshot covers came
 	changed    time.Time
-	rowDue     time.Time // its row is not made again before then, to bound the cost
-	rowPending core.Pos  // the first record that is not in its row; 0 if there is none
-	last       core.Pos  // the last processed record
-	busy       bool      // a checkpoint is queued or running
-	retry      time.Time // no checkpoint before then, because one failed
+	rowDue     time.Time     // its row is not made again before then, to bound the cost
+	rowPending core.Pos      // the first record that is not in its row; 0 if there is none
+	last       stream.Change // the last record seen
+	busy       bool          // a checkpoint is queued or running
+	retry      time.Time     // no checkpoint before then, because one failed
 }
 
 // Waiting returns how many sessions of the owned shards have records that no
@@ -66,7 +67,6 @@ func (m *Materializer) sweepOnce(ctx context.Context) {
 			m.putOff(id, err) // take has logged it, or will
 			continue
 		}
-		m.renew(s)
 		m.consider(ctx, s, idle)
 		m.forget(s)
 	}
@@ -83,13 +83,12 @@ func (m *Materializer) putOff(id core.SessionID, err error) {
 	}
 	t.retry = time.Now().Add(retryAfter)
 	if errors.Is(err, core.ErrDeleted) && !t.busy {
-		delete(m.rowPending, t)
+		m.dropRow(t)
 		delete(m.work, id)
 	}
 }
 
-// dueWork returns the sessions whose row is pending, and idle sessions of owned
-// shards, with how long each was idle. Idle sessions of other nodes are forgotten;
+// dueWork returns idle sessions of owned shards, with how long each was idle. Idle sessions of other nodes are forgotten;
 // a node that takes over a shard finds them by their rows.
 func (m *Materializer) dueWork(now time.Time) map[core.SessionID]time.Duration {
 	m.mu.Lock()
@@ -97,12 +96,11 @@ func (m *Materializer) dueWork(now time.Time) map[core.SessionID]time.Duration {
 	out := map[core.SessionID]time.Duration{}
 	for id, t := range m.work {
 		idle := now.Sub(t.changed)
-		isIdle, isPending := idle >= m.cfg.Policy.Idle, t.rowPending != 0 && !now.Before(t.rowDue)
 		switch {
-		case t.busy || now.Before(t.retry):
-		case isPending, isIdle && m.owns(t.shard):
+		case idle < m.cfg.Policy.Idle || t.rowPending != 0 || t.busy || now.Before(t.retry):
+		case m.owns(t.shard):
 			out[id] = idle
-		case isIdle && t.rowPending == 0:
+		default:
 			delete(m.work, id)
 		}
 	}

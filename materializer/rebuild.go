@@ -58,7 +58,13 @@ func (m *Materializer) restart(shard int) {
 	if done == nil {
 		return
 	}
-	m.cfg.Directory.ForgetIf(func(id core.SessionID) bool { return m.cfg.Log.Shard(id) == shard })
-	m.advance(shard, Floor{})
+	m.forgetShard(shard)
 	close(done)
+}
+
+// forgetShard drops the rows of a shard's sessions, whose records are processed again.
+func (m *Materializer) forgetShard(shard int) {
+	m.advance(shard, Floor{})
+	m.saveFloors() // before any row is gone
+	m.cfg.Directory.ForgetIf(func(id core.SessionID) bool { return m.cfg.Log.Shard(id) == shard })
 }
