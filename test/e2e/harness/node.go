@@ -84,6 +84,17 @@ func NewNode(tb testing.TB, args ...string) *Node {
 	return n
 }
 
+// AddArgs adds arguments to those of the next start.
+func (n *Node) AddArgs(args ...string) { n.args = append(n.args, args...) }
+
+// Arg returns the value of a flag that the node was given, "" if it has none.
+func (n *Node) Arg(flag string) string {
+	if i := slices.Index(n.args, flag); i >= 0 && i+1 < len(n.args) {
+		return n.args[i+1]
+	}
+	return ""
+}
+
 // Command returns the node's command line with more arguments.
 func (n *Node) Command(tb testing.TB, more ...string) *exec.Cmd {
 	tb.Helper()
