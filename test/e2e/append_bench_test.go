@@ -29,7 +29,7 @@ const writers = 64
 
 // BenchmarkAppend measures appends of 1 KiB lines over HTTP by 64 clients to one node
 // and to a cluster of three with three replicas, and the processor time of the
-// nodes. The baseline is publishing the same bytes with a sequence check to new
+// nodes. The baseline is publishing such lines with a sequence check to new
 // streams of the same servers, as many as the log has and with as many replicas.
 //
 //	go test ./test/e2e -run - -bench 'Append$' -benchtime 20000x -count 3
