@@ -17,6 +17,10 @@ const pieceSize = 256 << 10
 // path, content and how often the content was there before, so a file that only
 // grew gets its earlier ids again. The zero Writer is ready for use.
 type Writer struct {
+	// Whole puts each line into one envelope, whatever its length, so that an
+	// entry says what its line says.
+	Whole bool
+
 	met map[[sha256.Size]byte]int
 }
 
@@ -58,7 +62,10 @@ func (w *Writer) wrap(form string, p Piece) []core.Entry {
 	if p.ID == "" {
 		p.ID = w.ID(form, p.Path, p.Bytes)
 	}
-	cuts := cut(p.Bytes)
+	cuts := [][]byte{p.Bytes}
+	if !w.Whole || form != typeLine {
+		cuts = cut(p.Bytes)
+	}
 	if p.Pieces == 1 {
 		cuts = cuts[:1]
 	}

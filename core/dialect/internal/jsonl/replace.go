@@ -71,3 +71,42 @@ func withValue(line []byte, name string, change func(old []byte) []byte) []byte 
 	}
 	return append(out, line[kept:]...)
 }
+
+// Without returns line, one JSON object, without the members called name. No
+// other byte changes, and line itself is not modified. A line without such a
+// member, or that is not one JSON object, is returned unchanged.
+func Without(line []byte, name string) []byte {
+	d := jsontext.NewDecoder(bytes.NewBuffer(line), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
+		return line
+	}
+	from := int(d.InputOffset()) // the end of what comes before the member, without a comma
+	first := true                // no member was kept yet
+	out := line[:from:from]
+	kept := from
+	for d.PeekKind() == '"' {
+		t, err := d.ReadToken()
+		if err != nil {
+			return line
+		}
+		found := t.String() == name
+		if _, err := d.ReadValue(); err != nil {
+			return line
+		}
+		end := int(d.InputOffset())
+		switch {
+		case found:
+			kept = end
+		case first && kept > from:
+			out = append(out, bytes.TrimLeft(line[kept:end], ", \t\r\n")...)
+			kept, first = end, false
+		default:
+			out = append(out, line[kept:end]...)
+			kept, first = end, false
+		}
+	}
+	if d.PeekKind() != '}' {
+		return line
+	}
+	return append(out, line[kept:]...)
+}
