@@ -46,7 +46,7 @@ var kept = map[string]bool{
 // on. Others are emptied.
 var shaped = map[string]bool{
 	"message": true, "content": true, "contents": true, "usage": true, "cost": true, "function": true,
-	"tool_calls": true, "decision": true, "state": true, "chunk": true, "payload": true,
+	"tool_calls": true, "decision": true, "state": true, "chunk": true, "payload": true, "payloads": true,
 }
 
 // isLink reports whether a member called name is an id or a time.
@@ -80,6 +80,10 @@ func (k *redactor) object(b, obj []byte, depth int) ([]byte, error) {
 		}
 		if len(b) > empty {
 			b = append(b, ',')
+		}
+		if isEnvelope(kind) && depth == 0 {
+			b, failed = k.wrapped(b, kind, name, v)
+			return
 		}
 		b, _ = jsontext.AppendQuote(b, name)
 		b = append(b, ':')

@@ -23,6 +23,10 @@ func TestRedactRemovesContent(t *testing.T) {
 		`{"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}}],"content":null}`: `{"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}],"content":null}`,
 		// A name is content, and so is what has no known shape.
 		`{"type":"session_info","name":"x","data":{"x":["x"]},"tags":["x"],"n":1.50,"ok":true}`: `{"type":"session_info","name":"?","data":{},"tags":[],"n":1.50,"ok":true}`,
+		// An envelope stays in its place in the file.
+		`{"type":"sesslog.line","id":"a","path":"a/b","kind":"k","text":"{\"type\":\"k\",\"payload\":{\"role\":\"user\",\"content\":[{\"text\":\"x\"}]}}"}`: `{"type":"sesslog.line","id":"a","path":"a/b","kind":"k","text":"{\"type\":\"k\",\"payload\":{\"role\":\"user\",\"content\":[{\"text\":\"?\"}]}}"}`,
+		`{"type":"sesslog.line","id":"a","path":"a/b","text":"x"}`:      `{"type":"sesslog.line","id":"a","path":"a/b","text":"?"}`,
+		`{"type":"sesslog.file","id":"a","path":"a/b","base64":"eA=="}`: `{"type":"sesslog.file","id":"a","path":"a/b","text":"?"}`,
 		// What is too long for a name is none.
 		`{"message":{"model":"` + strings.Repeat("x", 200) + `"}}`: `{"message":{"model":"?"}}`,
 	} {
@@ -41,6 +45,7 @@ func TestRedactRemovesContent(t *testing.T) {
 // Whatever the line, what is left of it is a JSON object, and blank.
 func FuzzBlank(f *testing.F) {
 	f.Add([]byte(`{"message":{"content":[{"type":"text","text":"x"},1,"x",[2]]}}`), "gone")
+	f.Add([]byte(`{"type":"sesslog.line","text":"{\"a\":\"b\"}","base64":"eA=="}`), "{}")
 	f.Add([]byte(`{"content":[[[]]],"\ud800":"\ud800"}`), "\xff")
 	f.Fuzz(func(t *testing.T, in []byte, text string) {
 		once, err := redact.Line(in, text)
