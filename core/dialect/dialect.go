@@ -9,6 +9,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/claude"
+	"github.com/sesslog/sesslog/core/dialect/codex"
 	"github.com/sesslog/sesslog/core/dialect/nova"
 	"github.com/sesslog/sesslog/core/dialect/omp"
 	"github.com/sesslog/sesslog/core/dialect/openrath"
@@ -22,6 +23,7 @@ import (
 // agent, and its name is the dialect's.
 var table = []Profile{
 	{Name: "openrath", Dialect: openrath.Dialect{}, family: "openrath"},
+	{Name: "codex", Dialect: codex.Dialect{}, family: "codex"},
 	{Name: "nova", Dialect: nova.Dialect{}, family: "nova"},
 	{Name: "claude", Dialect: claude.Dialect{}, family: "claude"},
 	{Name: "omp", Dialect: omp.Dialect{}, family: "pi"},

@@ -1,0 +1,44 @@
+package codex
+
+import (
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
+	"github.com/sesslog/sesslog/core/dialect/internal/tree"
+)
+
+// The types of lines that are in the log only. Codex keeps names in an index of
+// its own, and has no labels.
+const (
+	typeName  = "name"
+	typeLabel = "label"
+)
+
+// NewName makes a line that names the session.
+func (Dialect) NewName(name string) []byte {
+	return append(jsonl.AppendMember([]byte(`{"type":"name"`), "name", name), '}')
+}
+
+// NewLabel makes a line that labels target, or clears its label if label is
+// empty.
+func (Dialect) NewLabel(target, label string) []byte { return jsonl.NewLabel(target, label) }
+
+func labelsOf(es []core.Entry) map[string]tree.Label { return tree.Labels(es) }
+
+// nameOf returns the last name in es, or "" if there is none: one that was given
+// in the log, or that a line of the thread gives.
+func nameOf(es []core.Entry) string {
+	name := ""
+	for _, e := range es {
+		switch {
+		case e.Type == typeName:
+			if o, err := jsonl.Object(e); err == nil {
+				name, _ = o.Get("name").Text()
+			}
+		case e.Type == typeEvent && !e.Aside:
+			if p := payloadOfEntry(e); member(p, "type").Is("thread_name_updated") {
+				name = memberText(p, "thread_name")
+			}
+		}
+	}
+	return jsonl.Trim(name)
+}

@@ -1,0 +1,179 @@
+package codex
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/envelope"
+)
+
+// Pack makes one session of the rollouts among files. The files that the thread
+// continues come first, each up to where it is continued, then those of the
+// thread, then those of sub-agents, whose lines have no place in the tree.
+func (d Dialect) Pack(main string, files []core.NamedFile) (*core.File, error) {
+	var all []source
+	thread := ""
+	for _, f := range files {
+		data, err := unpacked(f.Data)
+		if err != nil {
+			if f.Path == main {
+				return nil, err
+			}
+			continue
+		}
+		s, ok := newSource(f.Path, data)
+		if _, err := readMeta(firstLine(data)); err != nil || !ok {
+			if f.Path == main && err != nil {
+				return nil, err
+			}
+			continue // it may be that Codex is writing its first line
+		}
+		if f.Path == main {
+			thread = s.meta.thread
+		}
+		all = append(all, s)
+	}
+	if thread == "" {
+		return nil, fmt.Errorf("%s is not a rollout of Codex: %w", clip(main, 80), core.ErrInvalid)
+	}
+	f, err := d.packed(thread, newSources(all))
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range namedIn(files, thread) {
+		f.Entries, f.Lines = append(f.Entries, e), append(f.Lines, len(f.Entries)+2)
+	}
+	return f, nil
+}
+
+func (d Dialect) packed(thread string, s *sources) (*core.File, error) {
+	h, err := d.Header(headerOf(s.byThread[thread][0].meta))
+	if err != nil {
+		return nil, err
+	}
+	f := &core.File{Dialect: dialectName, Header: h, Version: s.byThread[thread][0].meta.mode, Exact: true}
+	w := envelope.Writer{Whole: true}
+	ends := s.ends(thread)
+	for _, file := range s.session(thread) {
+		path := homePath(file.name)
+		if core.CheckPath(path) != nil {
+			continue
+		}
+		data := file.data
+		if file.meta.thread != thread && s.starter(file.meta.thread) != thread {
+			end, used := ends[file.path]
+			if !used {
+				continue
+			}
+			data = data[:min(int64(len(data)), end)]
+		}
+		es, err := packLines(&w, path, data, s.starter(file.meta.thread) != thread)
+		if err != nil {
+			return nil, err
+		}
+		f.Entries = append(f.Entries, es...)
+	}
+	for i := range f.Entries {
+		f.Lines = append(f.Lines, i+2)
+	}
+	return f, nil
+}
+
+// ends returns how much of each file of another thread the session of thread
+// continues.
+func (s *sources) ends(thread string) map[string]int64 {
+	ends := map[string]int64{}
+	todo := slices.Clone(s.byThread[thread])
+	for len(todo) > 0 {
+		f := todo[0]
+		todo = todo[1:]
+		b := f.meta.base
+		if b == nil {
+			continue
+		}
+		of := s.baseOf(&f, *b)
+		if of == nil || of.meta.thread == thread {
+			continue
+		}
+		end, seen := ends[of.path]
+		ends[of.path] = max(end, b.end)
+		if !seen {
+			todo = append(todo, *of)
+		}
+	}
+	return ends
+}
+
+func (s *sources) baseOf(f *source, b base) *source {
+	var files []baseFile
+	var found []*source
+	for i := range s.byThread[b.thread] {
+		o := &s.byThread[b.thread][i]
+		if o.path == f.path {
+			continue
+		}
+		found = append(found, o)
+		files = append(files, baseFile{o.name, firstLine(o.data), func() []byte { return o.lineBefore(b.end) }})
+	}
+	if i := pickBase(files, b); i >= 0 {
+		return found[i]
+	}
+	return nil
+}
+
+// lineBefore returns the line that ends at the byte end of the file, or nil if
+// none does.
+func (f *source) lineBefore(end int64) []byte {
+	if end <= 0 || end > int64(len(f.data)) || f.data[end-1] != '\n' {
+		return nil
+	}
+	line := f.data[:end-1]
+	return line[bytes.LastIndexByte(line, '\n')+1:]
+}
+
+// maxNoise is how many lines of a file may be no JSON objects. An entry is much
+// longer than an empty line.
+const maxNoise = 1 << 16
+
+// packLines returns the entries of a file. Returns core.ErrInvalid if more than
+// maxNoise of its lines are not JSON objects.
+func packLines(w *envelope.Writer, path string, data []byte, inTree bool) ([]core.Entry, error) {
+	var es []core.Entry
+	noise := 0
+	for len(data) > 0 {
+		line, rest, ended := bytes.Cut(data, []byte("\n"))
+		r, isObject := readRecord(line)
+		if !isObject {
+			noise++
+		}
+		if noise > maxNoise {
+			return nil, fmt.Errorf("more than %d lines of %s are not JSON objects: %w", maxNoise, path, core.ErrInvalid)
+		}
+		es = append(es, w.Line(envelope.Piece{InTree: inTree, Path: path, Kind: clip(r.kind, maxID), Time: clip(r.time, maxID), Bytes: line})...)
+		if !ended {
+			es = append(es, w.Open(path, line))
+		}
+		data = rest
+	}
+	return es, nil
+}
+
+// headerOf makes the header of the session whose first file begins with m.
+func headerOf(m meta) []byte {
+	f := core.HeaderFields{ID: m.thread, Time: m.time, CWD: m.cwd, Parent: m.forkedFrom}
+	if m.parent != "" {
+		f.Parent = agentParent + m.parent
+	}
+	return Dialect{}.NewHeader(f)
+}
+
+// homePath is where Codex keeps a file below its home: in the folder of its day.
+func homePath(n rolloutName) string {
+	file := rolloutPrefix + n.when + "-" + n.thread
+	if n.rollout != "" {
+		file += "_" + n.rollout
+	}
+	return "sessions/" + n.when[:4] + "/" + n.when[5:7] + "/" + n.when[8:10] + "/" + file + rolloutSuffix
+}
