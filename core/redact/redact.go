@@ -52,7 +52,7 @@ var shaped = map[string]bool{
 // isLink reports whether a member called name is an id or a time.
 func isLink(name string) bool {
 	low := strings.ToLower(name)
-	return low == "id" || strings.HasSuffix(low, "_id") || strings.HasSuffix(name, "Id") ||
+	return low == "id" || strings.HasSuffix(low, "uuid") || strings.HasSuffix(low, "_id") || strings.HasSuffix(name, "Id") ||
 		strings.HasSuffix(low, "timestamp") || strings.HasSuffix(low, "_at") || low == "time" || low == "date"
 }
 
