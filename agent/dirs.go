@@ -10,7 +10,7 @@ import (
 	"github.com/sesslog/sesslog/agent/follow"
 )
 
-// dialects are those whose agents' directories are known.
+// dialects are those whose agents' files are followed.
 var dialects = []string{"pi", "omp", "operator", "openrath", "nova"}
 
 const operatorHome = "~/.operator"
@@ -23,6 +23,8 @@ func ompHome(env func(string) string) string { return "~/" + cmp.Or(env("PI_CONF
 // unknown, or if the answer depends on HOME and HOME is not set.
 func DataDir(env func(string) string, dialect, cwd string) (dir string, ok bool) {
 	switch dialect {
+	case "claude":
+		return ExpandHome(env, cmp.Or(env("CLAUDE_CONFIG_DIR"), "~/.claude"))
 	case "pi":
 		return ExpandHome(env, cmp.Or(env("PI_CODING_AGENT_DIR"), "~/.pi/agent"))
 	case "omp":
@@ -59,6 +61,9 @@ func SessionsDir(env func(string) string, dialect, cwd string) (dir string, flat
 		return dir, true, ok
 	}
 	dir, ok = DataDir(env, dialect, cwd)
+	if dialect == "claude" {
+		return filepath.Join(dir, "projects"), false, ok
+	}
 	return filepath.Join(dir, "sessions"), false, ok
 }
 

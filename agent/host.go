@@ -22,6 +22,7 @@ type Node interface {
 	follow.Node
 	Info(ctx context.Context, id string) (api.Info, error)
 	File(ctx context.Context, id, head string) (io.ReadCloser, client.Place, error)
+	ExportPacked(ctx context.Context, id string) (io.ReadCloser, error)
 	Entries(ctx context.Context, id string, path bool, v client.View) (io.ReadCloser, error)
 	Blob(ctx context.Context, d core.Digest) (io.ReadCloser, error)
 	PutLargeBlob(ctx context.Context, b []byte) error

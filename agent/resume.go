@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
@@ -133,6 +135,9 @@ func (r *resumer) run(ctx context.Context) (*Resumed, error) {
 		}
 	}
 	if err := r.placeImages(ctx, file.Name(), file.agent); err != nil {
+		return nil, err
+	}
+	if err := r.putCompanions(file); err != nil {
 		return nil, err
 	}
 	if out.Aside, err = file.put(out.Local.keepsAside(r.o.Force), r.host.Now()); err != nil {
@@ -277,6 +282,8 @@ func OpenArgs(dialect, path string) []string {
 		return []string{"--session", path}
 	case "omp":
 		return []string{"--resume", path}
+	case "claude":
+		return []string{"--resume", strings.TrimSuffix(filepath.Base(path), ".jsonl")}
 	}
 	return nil
 }

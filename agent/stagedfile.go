@@ -31,6 +31,8 @@ type stagedFile struct {
 	dialect core.Dialect // nil if this program does not know it
 	workdir Workdir
 	old     fs.FileInfo // of the file at path now; nil if there is none
+
+	companions []companion // of an agent that keeps several files for a session
 }
 
 // stage fetches the session as a file of its agent and writes it as a draft. With
@@ -56,7 +58,12 @@ func (r *resumer) stage(ctx context.Context) (*stagedFile, error) {
 		file.dialect = nil // the node may know more dialects than this program
 	}
 	in := bufio.NewReaderSize(nodeBody{body}, 1<<20)
-	top, err := r.localize(ctx, file, in, &place)
+	var top []byte
+	if b, ok := file.dialect.(core.Bundler); ok {
+		err = r.unpack(ctx, b, file, &place)
+	} else {
+		top, err = r.localize(ctx, file, in, &place)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -117,7 +117,7 @@ func entriesEndingAt(st *core.State, leaf core.Leaf) ([]core.Entry, error) {
 		return nil, fmt.Errorf("entry %.64q of session %s: %w", id, st.ID, core.ErrNotFound)
 	}
 	// If the agent reads nothing up to leaf, its leaf is before all entries.
-	if e, ok := leafEntry(st); ok {
+	if e, ok := leafEntry(st, leaf); ok {
 		return append(slices.Clip(st.Entries), e), nil
 	}
 	where := "before its first entry"
@@ -128,10 +128,15 @@ func entriesEndingAt(st *core.State, leaf core.Leaf) ([]core.Entry, error) {
 		st.ID, where, st.Dialect.Name(), core.ErrInvalid)
 }
 
-// leafEntry returns the agent's own entry that sets the leaf before all entries.
+// leafEntry returns the agent's own entry that sets the leaf: before all entries,
+// or, for an agent that always has such a line, anywhere.
 // Its id is derived, so that repeated exports are byte-identical.
-func leafEntry(st *core.State) (core.Entry, bool) {
-	line, lost := st.Dialect.Write(item.Item{Kind: item.Leaf})
+func leafEntry(st *core.State, leaf core.Leaf) (core.Entry, bool) {
+	it := item.Item{Kind: item.Leaf}
+	if _, ok := st.Dialect.(core.Linker); ok {
+		it.Target, _ = leaf.ID()
+	}
+	line, lost := st.Dialect.Write(it)
 	if line == nil || len(lost) > 0 || st.Dialect.Linear() {
 		return core.Entry{}, false
 	}

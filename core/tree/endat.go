@@ -17,6 +17,9 @@ func EndAt(d core.Dialect, es []core.Entry, leaf core.Leaf) (ordered []core.Entr
 	if leaf.IsDefault() || leaf.IsNone() && (d.Leaf(es) == leaf || !core.AnyInTree(es)) {
 		return es, true
 	}
+	if _, ok := d.(core.Linker); ok { // a line says where it continues, not the order
+		return es, d.Leaf(es) == leaf
+	}
 	path, err := d.Path(es, leaf)
 	if err != nil {
 		return es, false

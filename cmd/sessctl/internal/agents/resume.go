@@ -8,6 +8,7 @@ import (
 	"github.com/sesslog/sesslog/agent"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect"
 )
 
 func resumeCmd(a app) *cobra.Command {
@@ -210,7 +211,15 @@ func (a app) noteNext(r *agent.Resumed) {
 	if !a.Stderr.TTY {
 		return
 	}
-	if args := agent.OpenArgs(r.Dialect, r.Path); args != nil {
+	args := agent.OpenArgs(r.Dialect, r.Path)
+	if rules, err := dialect.Named(r.Dialect); err == nil && args != nil {
+		if _, several := rules.(core.Bundler); several { // sessctl run does not follow its files
+			a.Notef("start the agent on it with: cd %s && %s", shellWords([]string{r.Dir}), shellWords(append([]string{r.Dialect}, args...)))
+			a.Notef("store what it writes with: sessctl import %s", shellWords([]string{r.Path}))
+			args = nil
+		}
+	}
+	if args != nil {
 		a.Notef("start the agent on it with: sessctl run -- %s", shellWords(append([]string{r.Dialect}, args...)))
 	}
 	a.Notef("release the head with: sessctl release%s %s", cli.HeadArg(r.Claim.Head), r.ID)
