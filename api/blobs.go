@@ -52,11 +52,11 @@ const (
 
 // BlobReport is the result of verifying a blob.
 type BlobReport struct {
-	Digest core.Digest `json:"digest"`
-	State  BlobState   `json:"state"`
-	Detail string      `json:"detail,omitempty"` // of one that was, or is, not sound
-	Mended bool        `json:"mended,omitempty"` // it was not, and is now
-	Next   string      `json:"next,omitempty"`
+	Digest   core.Digest `json:"digest"`
+	State    BlobState   `json:"state"`
+	Detail   string      `json:"detail,omitempty"`   // of one that was, or is, not sound
+	Repaired bool        `json:"repaired,omitempty"` // it was not, and is now
+	Next     string      `json:"next,omitempty"`
 }
 
 // A GCRequest says what POST /v1/blobs/gc does, who requests it, and why.

@@ -18,7 +18,7 @@ type Rebuilt struct {
 type Report struct {
 	report.Verification
 	Snapshot *Snapshot        `json:"snapshot,omitempty"`
-	Mended   []report.Problem `json:"mended,omitempty"` // by a repair
+	Repaired []report.Problem `json:"repaired,omitempty"` // by a repair
 }
 
 // LogReport is what verify found in the log as a whole.

@@ -24,9 +24,6 @@ func (f Field) Flag() string {
 // Env is the field's name in the environment.
 func (f Field) Env() string { return "SESS_" + strings.ToUpper(strings.Join(f.Path, "_")) }
 
-// Key is the field's name in messages.
-func (f Field) Key() string { return strings.Join(f.Path, ".") }
-
 // String is the field's value as Set reads it.
 func (f Field) String() string { return fmt.Sprint(f.value.Interface()) }
 

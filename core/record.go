@@ -59,10 +59,10 @@ type Record struct {
 	Redo, Restored bool
 
 	// Given by the log, not part of the chain.
-	Pos   Pos
-	After Pos       // of the session's last record, as the writer named it
-	Time  time.Time // when the log stored it, by the log's clock
-	Lent  bool      // the copy of the log that was read lacks it; another has it
+	Pos        Pos
+	After      Pos       // of the session's last record, as the writer named it
+	Time       time.Time // when the log stored it, by the log's clock
+	Backfilled bool      // the copy of the log that was read lacks it; another has it
 }
 
 // A Chain is the hash that a record and all records before it come to.

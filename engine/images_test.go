@@ -134,7 +134,7 @@ func TestRepairedRecordKeepsItsImages(t *testing.T) {
 	if err := s.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Equal(t, "repaired records", report.Losses{Redone: 1}, ss.Losses())
+	testkit.Equal(t, "repaired records", report.Losses{Rewritten: 1}, ss.Losses())
 	if n := counting.puts.Load() - before; n != 1 {
 		t.Errorf("the image was stored %d times with the record; want 1", n)
 	}

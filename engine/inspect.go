@@ -13,7 +13,7 @@ import (
 // Inspection is the result of reading and verifying every record of a session.
 type Inspection struct {
 	Records    int          // that exist
-	Redone     int          // stored again because the log had lost them
+	Rewritten  int          // stored again because the log had lost them
 	Restored   int          // stored from a backup
 	Orphans    []Fault      // records that do not follow the previous one
 	Faults     []Fault      // missing or unreadable records, in order
@@ -169,9 +169,9 @@ func (in *inspector) take(ctx context.Context, r *core.Record) error {
 	case r.Redo && r.Restored:
 		in.Restored++
 	case r.Redo:
-		in.Redone++
+		in.Rewritten++
 	}
-	if r.Lent {
+	if r.Backfilled {
 		in.Backfilled = append(in.Backfilled, Fault{Copy, r.Pos, r.Seq, fmt.Errorf("one replica of the log lacks it, another has it: %w", core.ErrLost)})
 	}
 	if in.v == nil {

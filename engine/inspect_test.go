@@ -56,7 +56,7 @@ func TestInspectReportsOrphansAndRepairs(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = s
-	testkit.Equal(t, "put back", 0, inspect(t, node(l, b), id).Redone) // f followed an orphan: its line is on a separate head
+	testkit.Equal(t, "put back", 0, inspect(t, node(l, b), id).Rewritten) // f followed an orphan: its line is on a separate head
 }
 
 func TestInspectReportsUnreadableRecord(t *testing.T) {

@@ -99,7 +99,7 @@ func TestPurgedSessionIsStoredAgain(t *testing.T) {
 	}
 	mustAppend(t, s, core.MainHead, "", message("a"))
 	testkit.Equal(t, "entries", []string{"root", "a"}, ids(state(t, open(t, ss, "session1"))))
-	testkit.Equal(t, "lost records", report.Losses{Redone: 1}, ss.Losses())
+	testkit.Equal(t, "lost records", report.Losses{Rewritten: 1}, ss.Losses())
 }
 
 // The possible answers of the server to an append, from a fake stream.

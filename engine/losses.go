@@ -10,19 +10,19 @@ import (
 
 // Losses returns what was lost and repaired so far.
 func (ss *Sessions) Losses() report.Losses {
-	return report.Losses{Redone: ss.lost.redone.Load(), Rescued: ss.lost.rescued.Load(), Pending: ss.lost.pending.Load(), Backfilled: ss.cfg.Log.Backfilled()}
+	return report.Losses{Rewritten: ss.lost.rewritten.Load(), Rescued: ss.lost.rescued.Load(), Pending: ss.lost.pending.Load(), Backfilled: ss.cfg.Log.Backfilled()}
 }
 
 type losses struct {
-	redone, rescued atomic.Uint64
-	pending         atomic.Int64
+	rewritten, rescued atomic.Uint64
+	pending            atomic.Int64
 }
 
-func (l *losses) count(logger *slog.Logger, id core.SessionID, redone, rescued int) {
-	if redone > 0 {
-		l.redone.Add(uint64(redone))
+func (l *losses) count(logger *slog.Logger, id core.SessionID, rewritten, rescued int) {
+	if rewritten > 0 {
+		l.rewritten.Add(uint64(rewritten))
 		logger.Error("the log had lost acknowledged records; they were stored again. Check the disks of its servers",
-			"session", id, "records", redone)
+			"session", id, "records", rewritten)
 	}
 	if rescued > 0 {
 		l.rescued.Add(uint64(rescued))

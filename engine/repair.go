@@ -21,7 +21,7 @@ import (
 // to a separate head. The returned view has all of it. gone is why the log has
 // nothing of the session, or nil.
 func (s *Session) reinstate(ctx context.Context, gone error) (view, error) {
-	redone, rescued := 0, 0
+	rewritten, rescued := 0, 0
 	for {
 		v, err := s.ss.load(ctx, s.id)
 		if gone != nil && errors.Is(err, core.ErrNotFound) {
@@ -40,7 +40,7 @@ func (s *Session) reinstate(ctx context.Context, gone error) (view, error) {
 				return view{}, gone
 			}
 			if r == nil {
-				s.ss.lost.count(s.ss.cfg.Logger, s.id, redone, rescued)
+				s.ss.lost.count(s.ss.cfg.Logger, s.id, rewritten, rescued)
 				return v, nil
 			}
 			stored, err := s.storeAgain(ctx, &v, r)
@@ -50,7 +50,7 @@ func (s *Session) reinstate(ctx context.Context, gone error) (view, error) {
 			again = !stored
 			switch {
 			case stored && r.Redo:
-				redone++
+				rewritten++
 			case stored:
 				rescued += r.Count
 			}

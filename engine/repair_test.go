@@ -55,7 +55,7 @@ func TestLostTailIsStoredAgain(t *testing.T) {
 				t.Error("the repaired records differ from the lost ones")
 			}
 			testkit.Equal(t, "entries", []string{"a", "b", "c"}, ids(got)[:3])
-			testkit.Equal(t, "repaired records", report.Losses{Redone: 4}, ss.Losses())
+			testkit.Equal(t, "repaired records", report.Losses{Rewritten: 4}, ss.Losses())
 			for _, r := range records(t, l, id) {
 				if lost := r.Seq >= 3 && r.Seq <= 6; r.Redo != lost {
 					t.Errorf("record %d: repaired is %v", r.Seq, r.Redo)

@@ -119,8 +119,8 @@ func TestRestoredSessionHasTheSameRecords(t *testing.T) {
 					t.Errorf("record %d is %+v", part[i].Seq, got[i])
 				}
 			}
-			if in := inspect(t, to.sessions, "session1"); in.Redone != 0 || in.Restored != len(part) { // nothing was lost
-				t.Errorf("%d records reported as repaired, %d of %d restored", in.Redone, in.Restored, len(part))
+			if in := inspect(t, to.sessions, "session1"); in.Rewritten != 0 || in.Restored != len(part) { // nothing was lost
+				t.Errorf("%d records reported as repaired, %d of %d restored", in.Rewritten, in.Restored, len(part))
 			}
 			again := open(t, to.sessions, "session1")
 			if st := state(t, again); st.Chain != want.Chain || string(st.Render()) != string(want.Render()) {

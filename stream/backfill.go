@@ -50,7 +50,7 @@ func (l *Log) backfill(ctx context.Context, id core.SessionID, after, upTo core.
 		return false
 	}
 	for _, z := range found {
-		z.Lent = corrupt
+		z.Backfilled = corrupt
 		if !yield(z, nil) {
 			return false
 		}

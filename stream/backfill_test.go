@@ -163,8 +163,8 @@ func TestReadBackfillsMissingRecordsFromLeader(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if r.Pos != want || string(r.Body) != strconv.Itoa(int(want)) || r.Lent != c.lacks[int(want)] {
-					t.Fatalf("record at %d: body %q, Lent %v; want the one at %d", r.Pos, r.Body, r.Lent, want)
+				if r.Pos != want || string(r.Body) != strconv.Itoa(int(want)) || r.Backfilled != c.lacks[int(want)] {
+					t.Fatalf("record at %d: body %q, Backfilled %v; want the one at %d", r.Pos, r.Body, r.Backfilled, want)
 				}
 				want++
 			}
@@ -187,7 +187,7 @@ func TestReadSkipsRecordsThatAllReplicasLack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Lent {
+		if r.Backfilled {
 			t.Errorf("record at %d was backfilled", r.Pos)
 		}
 		got = append(got, r.Pos)
@@ -234,8 +234,8 @@ func TestLaggingReplicaDoesNotBlockReads(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if r.Pos != at+1 || r.Lent {
-				t.Fatalf("record at %d after %d, Lent %v: lag is not corruption", r.Pos, at, r.Lent)
+			if r.Pos != at+1 || r.Backfilled {
+				t.Fatalf("record at %d after %d, Backfilled %v: lag is not corruption", r.Pos, at, r.Backfilled)
 			}
 			at = r.Pos
 		}

@@ -195,7 +195,7 @@ func (s *Server) repairBlob(w http.ResponseWriter, r *http.Request) error {
 		if rep, err = s.checkBlob(r.Context(), d); err != nil {
 			return err
 		}
-		if rep.Mended = rep.State == api.BlobSound; rep.Mended {
+		if rep.Repaired = rep.State == api.BlobSound; rep.Repaired {
 			rep.Detail = was
 			s.cfg.Logger.Info("blob written again from this node's copy", "blob", d, "was", was)
 		}

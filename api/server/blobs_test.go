@@ -61,11 +61,11 @@ func TestBlobIsRepairedFromNodeCopy(t *testing.T) {
 	text, pixels := withPicture()
 	n.importText(t, text)
 	d := core.DigestOf(pixels)
-	look := func(what func() (api.BlobReport, error), want api.BlobState, mended bool) {
+	look := func(what func() (api.BlobReport, error), want api.BlobState, repaired bool) {
 		t.Helper()
 		rep, err := what()
-		if err != nil || rep.State != want || rep.Mended != mended || rep.Digest != d || (want == api.BlobSound) != (rep.Next == "") {
-			t.Errorf("%+v, %v; want %s, repaired %v", rep, err, want, mended)
+		if err != nil || rep.State != want || rep.Repaired != repaired || rep.Digest != d || (want == api.BlobSound) != (rep.Next == "") {
+			t.Errorf("%+v, %v; want %s, repaired %v", rep, err, want, repaired)
 		}
 	}
 	verify := func() (api.BlobReport, error) { return n.VerifyBlob(t.Context(), d) }

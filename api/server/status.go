@@ -83,7 +83,7 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) error {
 // lossesText describes what was found lost, "" for nothing.
 func lossesText(l report.Losses) string {
 	switch {
-	case l.Redone+l.Rescued > 0:
+	case l.Rewritten+l.Rescued > 0:
 		return "the log had lost records; what this node knew of them was put back. Look after its servers' disks"
 	case l.Backfilled > 0:
 		return "a server's copy of the log lacks records that others have; see: sessctl verify --all. Look after its disk"

@@ -44,12 +44,12 @@ func (s *Server) repair(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	left, mended, err := s.verifier().Repair(r.Context(), id)
+	left, repaired, err := s.verifier().Repair(r.Context(), id)
 	if err != nil {
 		return s.missing(id, err)
 	}
 	report := reportOf(left)
-	report.Mended = mended
+	report.Repaired = repaired
 	return answer(w, http.StatusOK, report)
 }
 

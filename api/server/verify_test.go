@@ -37,7 +37,7 @@ func TestRepairUsesOtherCopies(t *testing.T) {
 		t.Fatal(err)
 	}
 	rep, err := n.Repair(t.Context(), "session-one")
-	if err != nil || len(rep.Problems) != 0 || len(rep.Mended) != 2 {
+	if err != nil || len(rep.Problems) != 0 || len(rep.Repaired) != 2 {
 		t.Errorf("repair says %+v, %v", rep, err)
 	}
 	if rep, err = n.Verify(t.Context(), "session-one"); err != nil || len(rep.Problems) != 0 {

@@ -57,7 +57,7 @@ func blobNode(t *testing.T, n int, wrong map[int]api.BlobState, mendable ...int)
 		if rep.State != api.BlobSound {
 			rep.Detail, rep.Next = "some bytes are wrong", "do this"
 			if r.Method == http.MethodPost && mends[d.String()] {
-				rep.State, rep.Mended, rep.Next = api.BlobSound, true, ""
+				rep.State, rep.Repaired, rep.Next = api.BlobSound, true, ""
 			}
 		}
 		_ = json.NewEncoder(w).Encode(rep)

@@ -476,7 +476,7 @@ func TestVerify(t *testing.T) {
 	}
 	harm := []report.Problem{{Kind: "blob", What: "sha256:12", Detail: "it is not there", Next: "restore it"}}
 	f.Answers("GET /v1/sessions/harm-0001/verify", api.Report{Verification: report.Verification{Session: "harm-0001", Problems: harm}})
-	f.Answers("POST /v1/sessions/harm-0001/repair", api.Report{Verification: report.Verification{Session: "harm-0001", Redone: 2}, Mended: harm})
+	f.Answers("POST /v1/sessions/harm-0001/repair", api.Report{Verification: report.Verification{Session: "harm-0001", Rewritten: 2}, Repaired: harm})
 	f.Answers("GET /v1/verify", api.LogReport{Log: "main", Sessions: []core.SessionID{"good-0001", "harm-0001", "gone-0001"}})
 	wantResult(t, f.run("verify", "good"), 0, "good-0001  all is well: 2 records, 1 entry, 0 blobs\n", "")
 	wantResult(t, f.run("verify", "harm"), cli.ExitDamaged, "harm-0001  1 problem: ", "sessctl: verify: 1 problem in 1 place\n")

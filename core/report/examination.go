@@ -16,12 +16,12 @@ const (
 
 // A Finding is one thing that is wrong.
 type Finding struct {
-	Check  string `json:"check"`
-	Level  Level  `json:"level"`
-	What   string `json:"what"`   // a stream, a session, a setting
-	Detail string `json:"detail"` // what is wrong with it
-	Next   string `json:"next,omitempty"`
-	Mended bool   `json:"mended,omitempty"` // by a repair
+	Check    string `json:"check"`
+	Level    Level  `json:"level"`
+	What     string `json:"what"`   // a stream, a session, a setting
+	Detail   string `json:"detail"` // what is wrong with it
+	Next     string `json:"next,omitempty"`
+	Repaired bool   `json:"repaired,omitempty"` // by a repair
 }
 
 // An Examination is what was checked, and what was found.
@@ -42,7 +42,7 @@ type Check struct {
 func (r *Examination) Worst() Level {
 	var worst Level
 	for _, f := range r.Findings {
-		if !f.Mended && f.Level.Compare(worst) > 0 {
+		if !f.Repaired && f.Level.Compare(worst) > 0 {
 			worst = f.Level
 		}
 	}

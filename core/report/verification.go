@@ -6,15 +6,15 @@ import (
 
 // A Verification is what was found in a session.
 type Verification struct {
-	Session  core.SessionID `json:"session"`
-	Records  int            `json:"records"`
-	Redone   int            `json:"redone"`   // of them, stored again after the log had lost them
-	Restored int            `json:"restored"` // of them, restored from a backup
-	Entries  int            `json:"entries"`
-	Blobs    int            `json:"blobs"`
-	Snapshot *core.Manifest `json:"-"` // the latest, nil if there is none
-	Cursor   core.Cursor    `json:"cursor"`
-	Problems []Problem      `json:"problems"`
+	Session   core.SessionID `json:"session"`
+	Records   int            `json:"records"`
+	Rewritten int            `json:"rewritten"` // of them, stored again after the log had lost them
+	Restored  int            `json:"restored"`  // of them, restored from a backup
+	Entries   int            `json:"entries"`
+	Blobs     int            `json:"blobs"`
+	Snapshot  *core.Manifest `json:"-"` // the latest, nil if there is none
+	Cursor    core.Cursor    `json:"cursor"`
+	Problems  []Problem      `json:"problems"`
 }
 
 // A Problem is one thing that is wrong.

@@ -92,7 +92,7 @@ func (c *collector) node(ctx context.Context, a scrape) {
 }
 
 var (
-	redone       = desc("sesslog_lost_records_redone_total", "Acknowledged records that the log lost and this node stored again.")
+	rewritten    = desc("sesslog_lost_records_redone_total", "Acknowledged records that the log lost and this node stored again.")
 	rescued      = desc("sesslog_lost_lines_rescued_total", "Lost lines that this node stored on separate heads, because the session had continued.")
 	lent         = desc("sesslog_lost_records_lent_total", "Records that were missing in the replica that was read and found in another.")
 	owed         = desc("sesslog_lost_lines_owed", "Lines that sessions in the trash lack and only this node has.")
@@ -102,7 +102,7 @@ var (
 
 func (c *collector) writes(a scrape) {
 	l := c.n.Sessions.Losses()
-	a.counter(redone, float64(l.Redone))
+	a.counter(rewritten, float64(l.Rewritten))
 	a.counter(rescued, float64(l.Rescued))
 	a.counter(lent, float64(l.Backfilled))
 	a.gauge(owed, float64(l.Pending))

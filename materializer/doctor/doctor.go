@@ -124,7 +124,7 @@ func (d *Doctor) Treat(ctx context.Context) (*report.Examination, error) {
 			f.Detail += "; the repair failed: " + err.Error()
 			continue
 		}
-		f.Mended = true
+		f.Repaired = true
 	}
 	return r, nil
 }

@@ -89,7 +89,7 @@ func TestFindingsPerCheckAreLimited(t *testing.T) {
 
 func TestWorstIgnoresRepairedFindings(t *testing.T) {
 	t.Parallel()
-	r := report.Examination{Findings: []report.Finding{{Level: report.Danger, Mended: true}, {Level: report.Note}, {Level: report.Warning}}}
+	r := report.Examination{Findings: []report.Finding{{Level: report.Danger, Repaired: true}, {Level: report.Note}, {Level: report.Warning}}}
 	if r.Worst() != report.Warning {
 		t.Errorf("worst is %q", r.Worst())
 	}

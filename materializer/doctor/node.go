@@ -138,8 +138,8 @@ func (d *Doctor) moves(ctx context.Context, shard int, from, to uint64) bool {
 
 func (d *Doctor) losses(_ context.Context, f *finder) (string, error) {
 	l := d.Sessions.Losses()
-	if l.Redone > 0 {
-		f.add(report.Warning, "log", fmt.Sprintf("it had lost %s, which this node stored again", count(int(l.Redone), "record", "records")), "check the disks of its servers")
+	if l.Rewritten > 0 {
+		f.add(report.Warning, "log", fmt.Sprintf("it had lost %s, which this node stored again", count(int(l.Rewritten), "record", "records")), "check the disks of its servers")
 	}
 	if l.Rescued > 0 {
 		f.add(report.Warning, "log", fmt.Sprintf("it had lost %s, and other writers had continued; the lines are on separate heads, named stray-…", count(int(l.Rescued), "line", "lines")), "sessctl heads SESSION; the node's log names the sessions")

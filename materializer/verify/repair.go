@@ -17,7 +17,7 @@ import (
 // was repaired. Orphan lines get a separate head; a snapshot is written again
 // from the records; a blob or a body is written again from this node's memory or
 // disk, if its digest is right; a row is made again.
-func (v *Verifier) Repair(ctx context.Context, id core.SessionID) (left *report.Verification, mended []report.Problem, err error) {
+func (v *Verifier) Repair(ctx context.Context, id core.SessionID) (left *report.Verification, repaired []report.Problem, err error) {
 	before, in, err := v.look(ctx, id)
 	if err != nil {
 		return nil, nil, err
@@ -34,10 +34,10 @@ func (v *Verifier) Repair(ctx context.Context, id core.SessionID) (left *report.
 	if err != nil {
 		return nil, nil, err
 	}
-	mended = slices.DeleteFunc(slices.Clone(before.Problems), func(p report.Problem) bool {
+	repaired = slices.DeleteFunc(slices.Clone(before.Problems), func(p report.Problem) bool {
 		return slices.ContainsFunc(left.Problems, func(q report.Problem) bool { return p.Kind == q.Kind && p.What == q.What })
 	})
-	return left, mended, nil
+	return left, repaired, nil
 }
 
 func has(r *report.Verification, kinds ...report.Damage) bool {

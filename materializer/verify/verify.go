@@ -60,7 +60,7 @@ func (v *Verifier) look(ctx context.Context, id core.SessionID) (*report.Verific
 		return nil, nil, err
 	}
 	r := &report.Verification{
-		Session: id, Records: in.Records, Redone: in.Redone, Restored: in.Restored, Snapshot: in.Latest,
+		Session: id, Records: in.Records, Rewritten: in.Rewritten, Restored: in.Restored, Snapshot: in.Latest,
 		Cursor: core.CursorOf(in.Last.Seq, in.Last.Chain), Problems: []report.Problem{},
 	}
 	v.records(r, in)

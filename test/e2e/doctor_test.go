@@ -51,7 +51,7 @@ func TestDoctorReportsAndRepairs(t *testing.T) {
 		return nil
 	})
 	fixed := examine(true)
-	if !slices.ContainsFunc(fixed.Findings, func(f report.Finding) bool { return f.Mended }) {
+	if !slices.ContainsFunc(fixed.Findings, func(f report.Finding) bool { return f.Repaired }) {
 		t.Errorf("not repaired: %+v", fixed.Findings)
 	}
 	if r := examine(false); worst(r) != report.Note {

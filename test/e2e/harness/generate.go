@@ -67,16 +67,6 @@ func (f *File) Save(tb testing.TB, dir string) string {
 	return path
 }
 
-// Head returns the file with only its first n entries.
-func (f *File) Head(n int) []byte {
-	b := f.Bytes
-	at := 0
-	for range n + 1 {
-		at += bytes.IndexByte(b[at:], '\n') + 1
-	}
-	return b[:at]
-}
-
 type generator struct {
 	rng   *rand.Rand
 	shape Shape

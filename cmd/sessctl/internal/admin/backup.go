@@ -16,7 +16,7 @@ import (
 
 func backupCmd(a app) *cobra.Command {
 	var to string
-	var anew bool
+	var full bool
 	var f targetFlags
 	cmd := &cobra.Command{
 		Use:   "backup --to TARGET",
@@ -48,17 +48,17 @@ sessctl backup --to s3://backups/prod`,
 			}
 			ctx, cancel := a.Within(cmd, cli.Forever)
 			defer cancel()
-			return a.backup(ctx, to, f, anew)
+			return a.backup(ctx, to, f, full)
 		},
 	}
 	cmd.Flags().StringVar(&to, "to", "", "write to `TARGET`")
-	cmd.Flags().BoolVar(&anew, "anew", false, "read and verify everything as if there were no backup yet, which repairs damaged objects in TARGET")
+	cmd.Flags().BoolVar(&full, "full", false, "read and verify everything as if there were no backup yet, which repairs damaged objects in TARGET")
 	f.add(cmd)
 	cmd.AddCommand(backupLsCmd(a), backupVerifyCmd(a), backupPruneCmd(a))
 	return cmd
 }
 
-func (a app) backup(ctx context.Context, to string, f targetFlags, anew bool) error {
+func (a app) backup(ctx context.Context, to string, f targetFlags, full bool) error {
 	node, err := a.Client()
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (a app) backup(ctx context.Context, to string, f targetFlags, anew bool) er
 	defer repo.Close()
 	by, host := a.Caller()
 	bar := a.NewProgress("backing up")
-	taker := backup.Taker{Node: node, Repo: repo.Repo, Host: host, By: by, Now: a.Now, Full: anew, Progress: bar.Step}
+	taker := backup.Taker{Node: node, Repo: repo.Repo, Host: host, By: by, Now: a.Now, Full: full, Progress: bar.Step}
 	taken, err := taker.Take(ctx)
 	bar.End()
 	if err != nil {
@@ -233,7 +233,7 @@ func backupVerifyCmd(a app) *cobra.Command {
 chain of records, and snapshots against their records. --at selects another
 backup, --all all of them. It contacts no node. If there are problems, each names
 its object, and the exit code is 8. To write damaged objects again, as far as the
-log still has their data, run: sessctl backup --anew
+log still has their data, run: sessctl backup --full
 
 ` + targetHelp + `
 
@@ -298,7 +298,7 @@ func (a app) backupVerify(ctx context.Context, repo *backup.Repo, at string, all
 	}
 	if problems > 0 {
 		return cli.Hintf(fmt.Errorf("%s%w", cli.Count(problems, "problem", "problems"), hint.Silent(core.ErrCorrupt)),
-			"write the damaged objects again, if the log still has their data: sessctl backup --anew --to TARGET")
+			"write the damaged objects again, if the log still has their data: sessctl backup --full --to TARGET")
 	}
 	return nil
 }

@@ -37,9 +37,9 @@ in memory or on its disk; ask each node in turn. To get back a blob that no node
 has, import a file that contains it (import --again), or use sessctl blobs put.
 
 With -o json: one object per line for each blob that is or was not intact:
-digest, state (damaged, missing, or sound if it was repaired), detail, mended and
+digest, state (damaged, missing, or sound if it was repaired), detail, repaired and
 next. The last line is an object with blobs (how many were listed), verified,
-bytes, seed, wrong and mended.`,
+bytes, seed, wrong and repaired.`,
 		Example: `sessctl blobs verify --sample 5%
 sessctl blobs verify --repair`,
 		Args: cobra.ArbitraryArgs,
@@ -120,7 +120,7 @@ type blobsTally struct {
 	Bytes    int64  `json:"bytes"` // sum of the listed sizes
 	Seed     uint64 `json:"seed"`
 	Wrong    int    `json:"wrong"` // and not repaired
-	Mended   int    `json:"mended"`
+	Repaired int    `json:"repaired"`
 }
 
 func (a app) blobsVerify(ctx context.Context, f blobsVerifyFlags) error {
@@ -159,8 +159,8 @@ func (a app) printBlobsTally(t blobsTally, f blobsVerifyFlags) error {
 	if f.share < 1 {
 		text += fmt.Sprintf(", sample %s, seed %d", f.share.String(), t.Seed)
 	}
-	if t.Mended > 0 {
-		text += fmt.Sprintf(", %d repaired", t.Mended)
+	if t.Repaired > 0 {
+		text += fmt.Sprintf(", %d repaired", t.Repaired)
 	}
 	if t.Wrong == 0 {
 		return a.Printf("%s: all is well", text)
@@ -230,8 +230,8 @@ func (a app) verifyBlobs(ctx context.Context, node *client.Client, ds []core.Dig
 	for _, r := range reports {
 		t.Verified++
 		switch {
-		case r.Mended:
-			t.Mended++
+		case r.Repaired:
+			t.Repaired++
 		case r.State != api.BlobSound:
 			t.Wrong++
 		default:
@@ -246,7 +246,7 @@ func (a app) verifyBlobs(ctx context.Context, node *client.Client, ds []core.Dig
 
 func (a app) printBlobReport(r api.BlobReport) error {
 	return a.Print(r, func() error {
-		if r.Mended {
+		if r.Repaired {
 			return a.Printf("%s  repaired, it was: %s", r.Digest, cli.Plain(r.Detail))
 		}
 		err := a.Printf("%s  %s: %s", r.Digest, cli.Plain(string(r.State)), cli.Plain(r.Detail))

@@ -31,7 +31,7 @@ log: rows, and snapshots whose records exist. It does not read whole sessions:
 for that, use sessctl verify --all.
 
 With -o json: one object with log, node, checks (name, seen) and findings
-(check, level, what, detail, next, mended), the worst first.`,
+(check, level, what, detail, next, repaired), the worst first.`,
 		Example: `sessctl doctor
 sessctl doctor --fix`,
 		Args: cobra.NoArgs,
@@ -68,11 +68,11 @@ func (a app) printExamination(r report.Examination) error {
 	err := a.Printf("%s", verdict(r))
 	for _, f := range r.Findings {
 		state := string(f.Level)
-		if f.Mended {
+		if f.Repaired {
 			state = "repaired"
 		}
 		err = errors.Join(err, a.Printf("%-8s %s", state, a.Stdout.Wrap(cli.Plain(cli.Join(": ", f.Check, f.What, f.Detail)), findingsAt)))
-		if f.Next != "" && !f.Mended {
+		if f.Next != "" && !f.Repaired {
 			err = errors.Join(err, a.Printf("         %s", a.Stdout.Wrap(cli.Plain("hint: "+f.Next), findingsAt)))
 		}
 	}
@@ -90,7 +90,7 @@ const findingsAt = 9
 func verdict(r report.Examination) string {
 	count := map[string]int{}
 	for _, f := range r.Findings {
-		if !f.Mended {
+		if !f.Repaired {
 			count[string(f.Level)]++
 		}
 	}

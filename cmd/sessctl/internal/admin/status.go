@@ -31,10 +31,10 @@ limit, full, sessions, lag), cache (sessions, bytes, limit), blobs, blobCache
 (memory and disk, each with objects, bytes, limit, hits, misses, and on disk
 damaged and failed), blobPuts (written, writtenBytes, there, thereBytes), bounds
 (by what it bounds: used, limit, refused) and losses: how many records that the
-log had lost this node stored again since it started (redone), how many lines it
+log had lost this node stored again since it started (rewritten), how many lines it
 moved to separate heads because the session diverged (rescued), how often a record
-was missing in the local replica and read from another (lent), and how many lines
-of sessions in the trash only this node still remembers (owed).`,
+was missing in the local replica and read from another (backfilled), and how many lines
+of sessions in the trash only this node still remembers (pending).`,
 		Example: `sessctl status
 sessctl status -o json`,
 		Args: cobra.NoArgs,
@@ -117,9 +117,9 @@ func (a app) printStatus(s api.Status) error {
 		}
 	}
 	if l := s.Losses; l != (report.Losses{}) {
-		g.Row("lost", fmt.Sprintf("%d records stored again, %d lines moved to separate heads, %d records read from other replicas", l.Redone, l.Rescued, l.Backfilled))
+		g.Row("lost", fmt.Sprintf("%d records stored again, %d lines moved to separate heads, %d records read from other replicas", l.Rewritten, l.Rescued, l.Backfilled))
 		if l.Pending > 0 {
-			g.Row("owed", fmt.Sprintf("%s that sessions in the trash lack; restore them while this node runs (its log names them)", cli.Count(int(l.Pending), "line", "lines")))
+			g.Row("pending", fmt.Sprintf("%s that sessions in the trash lack; restore them while this node runs (its log names them)", cli.Count(int(l.Pending), "line", "lines")))
 		}
 	}
 	if err := g.Flush(); err != nil {

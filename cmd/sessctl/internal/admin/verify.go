@@ -42,10 +42,10 @@ move to separate heads, a snapshot is written again from the records, a blob fro
 the node's memory if its digest matches, a row from the log. The output lists what
 was repaired and what is left.
 
-With -o json: one object per line for each session: session, records, redone (of
+With -o json: one object per line for each session: session, records, rewritten (of
 them, stored again after the log had lost them), restored (of them, from a
 backup), entries, blobs, snapshot, cursor, problems, each with kind, what, detail
-and next, and mended, the same. With --all the last one is of the log: log,
+and next, and repaired, the same. With --all the last one is of the log: log,
 sessions, problems.`,
 		Example: `sessctl verify 019a
 sessctl verify --all --repair`,
@@ -159,15 +159,15 @@ func (a app) toVerify(ctx context.Context, args []string) (node *client.Client, 
 func (a app) printReport(r api.Report) error {
 	r.Problems = cli.NotNil(r.Problems)
 	return a.Print(r, func() error {
-		err := a.Printf("%s  %s: %s, %s, %s", r.Session, healthOf(r.Problems, r.Mended),
+		err := a.Printf("%s  %s: %s, %s, %s", r.Session, healthOf(r.Problems, r.Repaired),
 			cli.Count(r.Records, "record", "records"), cli.Count(r.Entries, "entry", "entries"), cli.Count(r.Blobs, "blob", "blobs"))
-		if r.Redone > 0 {
-			err = errors.Join(err, a.Printf("  %s stored again after the log had lost them", cli.Count(r.Redone, "record was", "records were")))
+		if r.Rewritten > 0 {
+			err = errors.Join(err, a.Printf("  %s stored again after the log had lost them", cli.Count(r.Rewritten, "record was", "records were")))
 		}
 		if r.Restored > 0 {
 			err = errors.Join(err, a.Printf("  %s restored from a backup", cli.Count(r.Restored, "record was", "records were")))
 		}
-		for _, p := range r.Mended {
+		for _, p := range r.Repaired {
 			err = errors.Join(err, a.Printf("  repaired: %s %s", p.Kind, cli.Plain(p.What)))
 		}
 		return errors.Join(err, a.printProblems(r.Problems))
@@ -192,11 +192,11 @@ func checkedOf(all, unchecked int) string {
 	return fmt.Sprintf("%d of %s verified", all-unchecked, cli.Count(all, "session", "sessions"))
 }
 
-func healthOf(problems, mended []report.Problem) string {
+func healthOf(problems, repaired []report.Problem) string {
 	switch {
 	case len(problems) > 0:
 		return cli.Count(len(problems), "problem", "problems")
-	case len(mended) > 0:
+	case len(repaired) > 0:
 		return "repaired"
 	}
 	return "all is well"

@@ -12,13 +12,6 @@ import (
 
 var usageNames = UsageNames{"input", "output", "cacheRead", "cacheWrite"}
 
-// Of returns the summary of a session; see Listing.
-func Of(h core.Header, es []core.Entry, usageType string) core.Summary {
-	l := New(h, usageType)
-	l.Read(es)
-	return l.Summary()
-}
-
 // A Listing makes the summary of a session, entry by entry, of all branches.
 // First is the first text that a user wrote, with text blocks joined by a
 // space. Messages counts the message entries. Modified is the latest time of a
