@@ -74,6 +74,11 @@ func (s *Server) Capacity(stream string) (used, limit int64, err error) {
 	if s.IsClustered() {
 		return used, limit, nil // another member may be able to write
 	}
+	if s.flush != nil {
+		if err := s.flush.check(); err != nil {
+			return used, limit, err
+		}
+	}
 	// Ignore other errors of Healthz: on a busy host, it may report that the server is
 	// not ready within a millisecond.
 	h := s.ns.Healthz(&server.HealthzOptions{Account: globalAccount, Stream: stream})

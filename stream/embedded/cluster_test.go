@@ -187,7 +187,7 @@ func TestDirectoryBelongsToItsServer(t *testing.T) {
 	joining.Dir = empty.Dir // no stream exists, so nothing can be lost
 	closed(t, start(t, joining))
 
-	write(t, single.Dir, "node.json", `{"version":2}`)
+	write(t, single.Dir, "node.json", `{"version":3}`)
 	refused(single, "use a newer program")
 	write(t, single.Dir, "node.json", `{`)
 	refused(single, "node.json")

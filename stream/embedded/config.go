@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -63,6 +64,12 @@ type Config struct {
 	// messages acknowledged in the last SyncEvery; Start logs a warning.
 	SyncEvery time.Duration
 
+	// GroupCommit makes a single server answer before it flushes. Callers must then wait
+	// for [Server.Durable] before they rely on an answer, or on a message that they read.
+	// One flush serves all that wait. It excludes SyncEvery, Listen and Cluster: other
+	// programs could read what is not durable.
+	GroupCommit bool
+
 	// MaxStore bounds the size of all file streams together, in bytes. A publish
 	// beyond it is rejected; nothing is dropped. Zero means three quarters of
 	// the space that is free or used by streams when the server starts.
@@ -76,6 +83,9 @@ type Config struct {
 	// notices at Debug, warnings and errors at their own level. Nil means
 	// [slog.Default].
 	Logger *slog.Logger
+
+	// sync flushes a file; default (*os.File).Sync. Tests replace it.
+	sync func(*os.File) error
 }
 
 // Cluster describes the cluster of a member. All members must agree on Name, Routes
@@ -110,6 +120,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.MaxMemory == 0 {
 		c.MaxMemory = defaultMaxMemory
+	}
+	if c.sync == nil {
+		c.sync = (*os.File).Sync
 	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()
@@ -151,6 +164,9 @@ func (c Config) check() error {
 	}
 	if c.SyncEvery < 0 || c.SyncEvery > 0 && c.SyncEvery < minSyncEvery {
 		fault("SyncEvery: %v is neither 0 (fsync every write) nor at least %v", c.SyncEvery, minSyncEvery)
+	}
+	if c.GroupCommit && (c.SyncEvery != 0 || c.Listen != "" || c.Cluster != nil) {
+		fault("GroupCommit: is set together with SyncEvery, Listen or Cluster")
 	}
 	if c.MaxStore < 0 {
 		fault("MaxStore: %d is negative", c.MaxStore)
@@ -258,7 +274,7 @@ func (c Config) options() *server.Options {
 		MaxPayload:             MaxPayload,
 		JetStream:              true,
 		StoreDir:               c.Dir,
-		SyncAlways:             c.SyncEvery == 0,
+		SyncAlways:             c.SyncEvery == 0 && !c.GroupCommit,
 		SyncInterval:           c.SyncEvery,
 		JetStreamMaxMemory:     c.MaxMemory,
 		JetStreamMaxStore:      c.MaxStore,

@@ -18,6 +18,9 @@ const (
 	lockFile     = "lock"      // locked while a Server runs; contains its process id
 	identityFile = "node.json" // see identity
 	identityV    = 1
+	// groupV is the version with group commit: a program that does not know it would
+	// leave the links of links.go as they are, and a later start would restore them.
+	groupV = 2
 )
 
 // lockDir creates dir if needed and locks it, or returns ErrInUse. The kernel
@@ -55,6 +58,9 @@ type identity struct {
 
 func (c Config) identity() identity {
 	if c.Cluster == nil {
+		if c.GroupCommit {
+			return identity{Version: groupV}
+		}
 		return identity{Version: identityV}
 	}
 	return identity{Version: identityV, Cluster: c.Cluster.Name, Name: c.Name}
@@ -81,7 +87,21 @@ func claimIdentity(dir string, want identity) error {
 	if err != nil {
 		return err
 	}
-	return compareIdentity(have, want)
+	if err := compareIdentity(have, want); err != nil || have.Version >= want.Version {
+		return err
+	}
+	return writeIdentity(path, want)
+}
+
+// releaseIdentity lowers the recorded version to that of want, when dir has nothing
+// left of the higher one.
+func releaseIdentity(dir string, want identity) error {
+	path := filepath.Join(dir, identityFile)
+	have, err := readIdentity(path)
+	if err != nil || have.Version == want.Version {
+		return err
+	}
+	return writeIdentity(path, want)
 }
 
 func compareIdentity(have, want identity) error {
@@ -133,8 +153,8 @@ func readIdentity(path string) (identity, error) {
 	if err := json.Unmarshal(text, &id); err != nil {
 		return identity{}, fmt.Errorf("%s: %w", path, err)
 	}
-	if id.Version != identityV {
-		return identity{}, fmt.Errorf("%s: has version %d, and this program reads %d: use a newer program", path, id.Version, identityV)
+	if id.Version < identityV || id.Version > groupV {
+		return identity{}, fmt.Errorf("%s: has version %d, and this program reads up to %d: use a newer program", path, id.Version, groupV)
 	}
 	return id, nil
 }

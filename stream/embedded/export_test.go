@@ -1,6 +1,9 @@
 package embedded
 
-import "time"
+import (
+	"os"
+	"time"
+)
 
 // Routes returns the number of connections to other members.
 func (s *Server) Routes() int { return s.ns.NumRoutes() }
@@ -29,3 +32,6 @@ func (s *Server) StoredAt(at time.Time) {
 	defer s.stored.mu.Unlock()
 	s.stored.at = at
 }
+
+// SyncWith replaces fsync.
+func (c *Config) SyncWith(sync func(*os.File) error) { c.sync = sync }

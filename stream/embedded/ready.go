@@ -52,6 +52,11 @@ func (s *Server) Check() error {
 	if !s.ns.JetStreamEnabled() {
 		return s.stopped()
 	}
+	if s.flush != nil {
+		if err := s.flush.check(); err != nil {
+			return err
+		}
+	}
 	if s.IsClustered() {
 		return s.checkCluster()
 	}

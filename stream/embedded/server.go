@@ -32,6 +32,7 @@ type Server struct {
 	closed atomic.Bool
 	close  func() error
 	stored stored
+	flush  *flusher // nil without group commit
 }
 
 // Start runs a server on cfg.Dir. When it returns, a single server is
@@ -67,7 +68,7 @@ func start(ctx context.Context, cfg Config) (_ *Server, err error) {
 			err = errors.Join(err, lock.Unlock())
 		}
 	}()
-	if err := claimIdentity(cfg.Dir, cfg.identity()); err != nil {
+	if err := cfg.prepareDir(); err != nil {
 		return nil, err
 	}
 	cfg.warn()
@@ -86,11 +87,21 @@ func start(ctx context.Context, cfg Config) (_ *Server, err error) {
 		s.shutdown()
 		return nil, err
 	}
+	if cfg.GroupCommit {
+		if s.flush, err = startFlusher(cfg); err != nil {
+			s.shutdown()
+			return nil, err
+		}
+	}
 	s.close = sync.OnceValue(func() error {
 		s.closed.Store(true)
 		s.shutdown()
+		var err error
+		if s.flush != nil {
+			err = s.flush.close()
+		}
 		cfg.Logger.Info("embedded NATS server closed", "dir", cfg.Dir)
-		return lock.Unlock()
+		return errors.Join(err, lock.Unlock())
 	})
 	cfg.Logger.Info("embedded NATS server started", "dir", cfg.Dir, "name", cfg.Name, "cluster", s.ns.ClusterName(),
 		"clients", s.ClientURL(), "took", time.Since(began).Round(time.Millisecond))
@@ -125,6 +136,35 @@ func (s *Server) awaitStart(ctx context.Context) error {
 func (s *Server) shutdown() {
 	s.ns.Shutdown()
 	s.ns.WaitForShutdown()
+}
+
+// Durable waits until the messages of a stream up to pos are on disk; 0 stands for
+// everything that the server answered before the call, deletions included. pos must be
+// a position that the server has reported. Without Config.GroupCommit, it returns nil.
+//
+// After a flush failed, it returns an error until the server is started again.
+func (s *Server) Durable(ctx context.Context, stream string, pos uint64) error {
+	if s.flush == nil {
+		return nil
+	}
+	return s.flush.durable(ctx, stream, pos)
+}
+
+// prepareDir checks that Dir belongs to the server, and restores its files after a
+// power cut.
+func (c Config) prepareDir() error {
+	id := c.identity()
+	if err := claimIdentity(c.Dir, id); err != nil {
+		return err
+	}
+	restored, err := prepareFiles(c.Dir, c.GroupCommit)
+	if err != nil {
+		return err
+	}
+	if restored > 0 {
+		c.Logger.Info("the last stop was unclean: files of streams are as of their last flush", "restored", restored, "dir", c.Dir)
+	}
+	return releaseIdentity(c.Dir, id)
 }
 
 // warn logs the risks of the settings.
