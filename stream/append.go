@@ -80,6 +80,9 @@ func (l *Log) publish(ctx context.Context, shard int, m *nats.Msg, opts ...jetst
 	if err != nil {
 		return 0, mapError(err)
 	}
+	if err := l.written(ctx, shard, core.Pos(ack.Sequence)); err != nil {
+		return 0, err
+	}
 	l.countStored(shard, m)
 	return core.Pos(ack.Sequence), nil
 }

@@ -34,9 +34,20 @@ const (
 // An Audit stores what operators did to a log, in a separate stream from which nothing
 // can be deleted. Its methods are safe for concurrent use.
 type Audit struct {
-	js   jetstream.JetStream
-	name string
-	subj string
+	js      jetstream.JetStream
+	name    string
+	subj    string
+	durable Durable
+}
+
+// FlushWith makes Write wait for durable, and Read return only what is durable.
+func (a *Audit) FlushWith(durable Durable) { a.durable = durable }
+
+func (a *Audit) flushed(ctx context.Context, pos uint64) error {
+	if a.durable == nil {
+		return nil
+	}
+	return a.durable(ctx, a.name, pos)
 }
 
 // OpenAudit opens the audit records of a log. It creates their stream with the given
@@ -105,7 +116,10 @@ func (a *Audit) Write(ctx context.Context, r report.AuditRecord) error {
 	ctx, cancel := context.WithTimeout(ctx, auditWait)
 	defer cancel()
 	for {
-		_, err := a.js.Publish(ctx, a.subj, body, jetstream.WithExpectStream(a.name), jetstream.WithRetryAttempts(0))
+		ack, err := a.js.Publish(ctx, a.subj, body, jetstream.WithExpectStream(a.name), jetstream.WithRetryAttempts(0))
+		if err == nil {
+			err = a.flushed(ctx, ack.Sequence)
+		}
 		err = mapError(err)
 		switch {
 		case err == nil:
@@ -184,7 +198,7 @@ func (a *Audit) Read(ctx context.Context, after uint64, since time.Time) ([]repo
 			out = append(out, r)
 		}
 		if meta.NumPending == 0 || len(out) == AuditPage {
-			return out, nil
+			return out, mapFlushError(ctx, a.flushed(ctx, meta.Sequence.Stream))
 		}
 	}
 }

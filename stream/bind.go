@@ -22,9 +22,11 @@ const (
 )
 
 // Default numbers of shards. Each stream flushes separately, so shards let a single
-// server write in parallel. In a cluster they also distribute the leaders.
+// server write in parallel, but records share a flush only with those of their stream.
+// In a cluster they also distribute the leaders.
 const (
 	singleShards  = 4
+	groupShards   = 1
 	clusterShards = 8
 )
 
@@ -43,12 +45,17 @@ func (l *Log) bind(ctx context.Context) error {
 		l.cfg.Shards = have
 	case l.cfg.Shards == 0 && l.cfg.Replicas > 1:
 		l.cfg.Shards = clusterShards
+	case l.cfg.Shards == 0 && l.cfg.Durable != nil:
+		l.cfg.Shards = groupShards
 	case l.cfg.Shards == 0:
 		l.cfg.Shards = singleShards
 	}
 	for i := l.cfg.Shards - 1; i >= 0; i-- {
 		info, err := l.bindShard(ctx, l.shardConfig(i), have == 0)
 		if err != nil {
+			return fmt.Errorf("stream %s: %w", streamName(l.cfg.Name, i), err)
+		}
+		if err := l.written(ctx, i, 0); err != nil {
 			return fmt.Errorf("stream %s: %w", streamName(l.cfg.Name, i), err)
 		}
 		l.setShardCapacity(i, info)

@@ -115,6 +115,9 @@ func (f *follower) step(ctx context.Context, sub *nats.Subscription) error {
 	if err != nil {
 		return err
 	}
+	if err := f.log.readable(ctx, streamName(f.log.cfg.Name, f.log.Shard(f.id)), core.Pos(pos)); err != nil {
+		return err
+	}
 	return f.deliver(z)
 }
 

@@ -144,5 +144,5 @@ func (l *Log) getOnce(ctx context.Context, id core.SessionID, subject string, bo
 		return nil, &storage.RecordError{Pos: pos, Err: fmt.Errorf("session %s, message %d: %w", id, pos, err)}
 	}
 	f.rec.Pos, f.rec.Time = pos, got.Message.Time
-	return l.lazyOf(id, f), nil
+	return l.lazyOf(id, f), l.readable(ctx, streamName(l.cfg.Name, l.Shard(id)), pos)
 }

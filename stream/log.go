@@ -33,6 +33,8 @@ type LogConfig struct {
 	// four times a second per shard. Optional: without it, only MaxBytes limits a
 	// shard.
 	Capacity func(stream string) (used, limit int64, err error)
+	// Durable is required if the server answers before it flushes; default: it does not.
+	Durable Durable
 }
 
 // A Log is a core.Log in JetStream: one stream per shard, one subject per session.

@@ -111,7 +111,11 @@ func (l *Log) batch(ctx context.Context, id core.SessionID, after core.Pos, size
 		}
 		before = m.Header.Get("Nats-Sequence")
 	}
-	return msgs, pending > 0, nil
+	last, err := strconv.ParseUint(before, 10, 64)
+	if err != nil {
+		return nil, false, fmt.Errorf("%w: a message without a sequence: %w", errBusy, core.ErrUnavailable)
+	}
+	return msgs, pending > 0, l.readable(ctx, streamName(l.cfg.Name, l.Shard(id)), core.Pos(last))
 }
 
 // directGet asks any replica of a stream for a batch of messages. pending is the

@@ -40,6 +40,9 @@ func (l *Log) State(ctx context.Context, shard int) (ShardState, error) {
 	if err != nil {
 		return ShardState{}, fmt.Errorf("state of %s: %w", streamName(l.cfg.Name, shard), err)
 	}
+	if err := l.readable(ctx, info.Config.Name, core.Pos(info.State.LastSeq)); err != nil {
+		return ShardState{}, fmt.Errorf("state of %s: %w", info.Config.Name, err)
+	}
 	st := ShardState{
 		Stream:   info.Config.Name,
 		First:    core.Pos(info.State.FirstSeq),

@@ -108,7 +108,10 @@ func (l *Log) Drop(ctx context.Context, shard int, upTo core.Pos) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
-	return mapReadError(err)
+	if err != nil {
+		return mapReadError(err)
+	}
+	return l.written(ctx, shard, 0)
 }
 
 // Forget purges a session's records up to upTo and returns their number. The caller
@@ -127,7 +130,10 @@ func (l *Log) Forget(ctx context.Context, id core.SessionID, upTo core.Pos) (uin
 	for {
 		n, err := l.purge(ctx, id, request)
 		purged += n
-		if err == nil || !errors.Is(err, errBusy) {
+		if err == nil {
+			return purged, l.written(ctx, l.Shard(id), 0)
+		}
+		if !errors.Is(err, errBusy) {
 			return purged, err
 		}
 		if retry.Pause(ctx) != nil {

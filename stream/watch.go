@@ -122,6 +122,9 @@ func (l *Log) ChainAt(ctx context.Context, shard int, pos core.Pos) (core.Chain,
 	if err != nil {
 		return core.Chain{}, mapReadError(err)
 	}
+	if err := l.readable(ctx, streamName(l.cfg.Name, shard), pos); err != nil {
+		return core.Chain{}, err
+	}
 	if m.Header.Get(hdrChain) == "" {
 		return core.Chain{}, nil
 	}

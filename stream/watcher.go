@@ -84,6 +84,9 @@ func (w *watcher) deliver(ctx context.Context, c jetstream.Consumer) error {
 		if err != nil || meta.Sequence.Consumer != expected { // a message was lost
 			return nil
 		}
+		if err := w.log.readable(ctx, w.stream, core.Pos(meta.Sequence.Stream)); err != nil {
+			return err
+		}
 		w.at = core.Pos(meta.Sequence.Stream)
 		if !w.yield(m, nil) {
 			return errStop

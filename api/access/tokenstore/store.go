@@ -53,6 +53,7 @@ type Store struct {
 	tokens map[string]storedToken // nil until they were read
 	used   map[string]time.Time   // as the bucket has it
 	seen   map[string]time.Time   // used on this node and not saved yet
+	durable  func(ctx context.Context, stream string, pos uint64) error // optional
 	// verified are the revisions of keys that isGenuine has accepted.
 	verified map[string]uint64
 }
@@ -65,6 +66,13 @@ func New(js jetstream.JetStream, log string, replicas int, logger *slog.Logger) 
 		js: js, log: log, replicas: max(replicas, 1), logger: cmp.Or(logger, slog.Default()), now: time.Now,
 		used: map[string]time.Time{}, seen: map[string]time.Time{}, verified: map[string]uint64{},
 	}
+}
+
+// FlushWith sets a function that waits until what the server answered for a stream is
+// on disk. It is needed if the server answers before it flushes. Call it before the
+// first use of the store.
+func (ts *Store) FlushWith(durable func(ctx context.Context, stream string, pos uint64) error) {
+	ts.durable = durable
 }
 
 // BucketName returns the name of the bucket with a log's tokens.
@@ -451,6 +459,9 @@ func (ts *Store) withBucket(ctx context.Context, f func(context.Context, jetstre
 	kv, err := ts.bucket(ctx)
 	if err == nil {
 		err = f(ctx, kv)
+	}
+	if err == nil && ts.durable != nil {
+		err = ts.durable(ctx, "KV_"+BucketName(ts.log), 0)
 	}
 	switch {
 	case err == nil, errors.Is(err, core.ErrNotFound), errors.Is(err, core.ErrCorrupt):
