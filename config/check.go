@@ -125,6 +125,9 @@ func checkNATS(c Config, bad reporter) {
 			}
 		}
 	}
+	if n.Sync == SyncGroup && (n.URL != "" || n.Listen != "" || c.Cluster.Name != "") {
+		bad("nats.sync", "group applies to a single embedded server without nats.listen; use 0")
+	}
 	pair(n.Cert, n.Key, "nats", bad)
 	if n.Creds != "" && n.NKey != "" {
 		bad("nats.nkey", "nats.creds is set, too; remove one of them")

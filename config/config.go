@@ -42,16 +42,16 @@ type Log struct {
 
 // NATS is the server that the log is kept in.
 type NATS struct {
-	URL      string   `yaml:"url" doc:"an existing NATS server or cluster (nats://…); empty: embed one"`
-	Creds    string   `yaml:"creds" doc:"credentials file for url"`
-	NKey     string   `yaml:"nkey" doc:"file with the seed of an nkey, for url"`
-	CA       string   `yaml:"ca" doc:"file of certificate authorities for url; empty: the system's"`
-	Cert     string   `yaml:"cert" doc:"certificate file, presented to url, or by the embedded server on nats.listen; reloaded when it changes"`
-	Key      string   `yaml:"key" doc:"file of that certificate's key"`
-	Listen   string   `yaml:"listen" doc:"HOST:PORT where the embedded server accepts clients; empty: only this process"`
-	Token    string   `yaml:"token" doc:"token that clients of the embedded server must show; required beyond loopback" secret:"true"`
-	Sync     Duration `yaml:"sync" doc:"flush interval of the embedded server; 0: before every answer. Anything else can lose acknowledged records at a power cut. With url: that server's interval; 0: unknown, 2m is assumed"`
-	MaxStore Size     `yaml:"max_store" doc:"disk space for the embedded server; 0: three quarters of what is free"`
+	URL      string `yaml:"url" doc:"an existing NATS server or cluster (nats://…); empty: embed one"`
+	Creds    string `yaml:"creds" doc:"credentials file for url"`
+	NKey     string `yaml:"nkey" doc:"file with the seed of an nkey, for url"`
+	CA       string `yaml:"ca" doc:"file of certificate authorities for url; empty: the system's"`
+	Cert     string `yaml:"cert" doc:"certificate file, presented to url, or by the embedded server on nats.listen; reloaded when it changes"`
+	Key      string `yaml:"key" doc:"file of that certificate's key"`
+	Listen   string `yaml:"listen" doc:"HOST:PORT where the embedded server accepts clients; empty: only this process"`
+	Token    string `yaml:"token" doc:"token that clients of the embedded server must show; required beyond loopback" secret:"true"`
+	Sync     Sync   `yaml:"sync" doc:"flush interval of the embedded server; 0: each record before its answer; group: one flush for all that wait, on a single server without listen. Anything else can lose acknowledged records at a power cut. With url: that server's interval; 0: unknown, 2m is assumed"`
+	MaxStore Size   `yaml:"max_store" doc:"disk space for the embedded server; 0: three quarters of what is free"`
 }
 
 // Cluster makes the embedded server one of several.

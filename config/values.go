@@ -81,6 +81,43 @@ func (d *Duration) UnmarshalText(b []byte) error {
 	return nil
 }
 
+// Sync is when a server flushes records: an interval, or SyncGroup.
+type Sync time.Duration
+
+// SyncGroup is written as "group": records wait for a flush that they share. Nothing
+// is acknowledged before its flush.
+const SyncGroup Sync = -1
+
+func (s Sync) String() string {
+	if s == SyncGroup {
+		return "group"
+	}
+	return time.Duration(s).String()
+}
+
+// Interval returns how long after its answer a record may be flushed, at most.
+func (s Sync) Interval() time.Duration { return max(0, time.Duration(s)) }
+
+// MarshalText gives String.
+func (s Sync) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads "group", or a Duration.
+func (s *Sync) UnmarshalText(b []byte) error {
+	if string(b) == SyncGroup.String() {
+		*s = SyncGroup
+		return nil
+	}
+	var d Duration
+	if err := d.UnmarshalText(b); err != nil {
+		return fmt.Errorf("%q is neither group nor a duration such as 0 or 30s", b)
+	}
+	*s = Sync(d)
+	return nil
+}
+
+// UnmarshalYAML is UnmarshalText that names the line.
+func (s *Sync) UnmarshalYAML(n *yaml.Node) error { return atLine(n, s.UnmarshalText([]byte(n.Value))) }
+
 // List is several words, parted by commas in the environment and in flags.
 type List []string
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sesslog/sesslog/config"
 	"github.com/sesslog/sesslog/internal/metrics"
+	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded"
 )
 
@@ -50,7 +51,7 @@ func startBroker(ctx context.Context, cfg config.Config, logger *slog.Logger) (*
 func embeddedConfig(cfg config.Config, logger *slog.Logger) (embedded.Config, error) {
 	ec := embedded.Config{
 		Dir: filepath.Join(cfg.Data, "nats"), Listen: cfg.NATS.Listen, Token: cfg.NATS.Token,
-		SyncEvery: time.Duration(cfg.NATS.Sync), MaxStore: int64(cfg.NATS.MaxStore), Logger: logger,
+		SyncEvery: cfg.NATS.Sync.Interval(), GroupCommit: cfg.NATS.Sync == config.SyncGroup, MaxStore: int64(cfg.NATS.MaxStore), Logger: logger,
 	}
 	if cfg.NATS.Cert != "" {
 		pair, err := keyPair(cfg.NATS.Cert, cfg.NATS.Key, logger)
@@ -136,6 +137,14 @@ func (b *broker) check(context.Context) error {
 		return fmt.Errorf("no connection to NATS: %s", b.conn.Status())
 	}
 	return nil
+}
+
+// durable returns what waits for the flush of an answer, or nil if answers are flushed.
+func (b *broker) durable(cfg config.NATS) stream.Durable {
+	if b.server == nil || cfg.Sync != config.SyncGroup {
+		return nil
+	}
+	return b.server.Durable
 }
 
 // metrics returns what a scrape reads from the connection.

@@ -136,6 +136,7 @@ func (n *node) openLog(ctx context.Context) error {
 	if n.broker.server != nil {
 		lc.Capacity = n.broker.server.Capacity
 	}
+	lc.Durable = n.broker.durable(n.cfg.NATS)
 	log, err := stream.OpenLog(ctx, n.broker.conn, lc)
 	if errors.Is(err, context.DeadlineExceeded) {
 		n.logger.Error("the log's streams have no leader; check that enough nodes of the cluster are up")
@@ -173,7 +174,9 @@ func (n *node) openDirectory(ctx context.Context) (err error) {
 func (n *node) openAudit(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	n.audit, err = stream.OpenAudit(ctx, n.js, n.log.Name(), replicasOf(n.cfg))
+	if n.audit, err = stream.OpenAudit(ctx, n.js, n.log.Name(), replicasOf(n.cfg)); err == nil {
+		n.audit.FlushWith(n.broker.durable(n.cfg.NATS))
+	}
 	return err
 }
 
@@ -198,6 +201,7 @@ func (n *node) openServer(ctx context.Context) (err error) {
 		Record: recordDeletions(n.bucket, n.audit), Logger: n.logger,
 	})
 	n.tokens = tokenstore.New(n.js, n.log.Name(), replicasOf(n.cfg), n.logger)
+	n.tokens.FlushWith(n.broker.durable(n.cfg.NATS))
 	if n.cfg.Closed() { // create the bucket now, while this node has the permission
 		if err := n.tokens.Init(ctx); err != nil {
 			n.logger.Warn("the log's tokens cannot be read yet", "err", err)
@@ -252,7 +256,7 @@ func (n *node) verifier() *verify.Verifier {
 func (n *node) doctorNode() doctor.Node {
 	d := doctor.Node{Name: n.cfg.Node, Dir: n.cfg.Data, Ready: n.broker.check, Store: n.store.check}
 	if n.broker.server != nil {
-		sync := time.Duration(n.cfg.NATS.Sync)
+		sync := n.cfg.NATS.Sync.Interval()
 		d.Sync = &sync
 	}
 	if n.broker.server != nil || n.cfg.Blobs.Store == "fs" {

@@ -22,10 +22,15 @@ func replicasOf(cfg config.Config) int {
 
 // shardsOf returns the number of shards of a log that is created with cfg.
 func shardsOf(cfg config.Config) int {
-	if cfg.Log.Shards == 0 && replicasOf(cfg) > 1 {
+	switch {
+	case cfg.Log.Shards != 0:
+		return cfg.Log.Shards
+	case replicasOf(cfg) > 1:
 		return 8
+	case cfg.NATS.Sync == config.SyncGroup:
+		return 1
 	}
-	return cmp.Or(cfg.Log.Shards, 4)
+	return 4
 }
 
 // checkpointSpread returns the bound of the random delay of checkpoints, which
@@ -44,9 +49,9 @@ const natsSyncInterval = 2 * time.Minute
 // means before every acknowledgment.
 func flushInterval(cfg config.Config) time.Duration {
 	if cfg.NATS.URL != "" {
-		return cmp.Or(time.Duration(cfg.NATS.Sync), natsSyncInterval)
+		return cmp.Or(cfg.NATS.Sync.Interval(), natsSyncInterval)
 	}
-	return time.Duration(cfg.NATS.Sync)
+	return cfg.NATS.Sync.Interval()
 }
 
 // zeroIsNever maps a setting in which 0 means never to one in which 0 means the
