@@ -26,6 +26,7 @@ type broker struct {
 	// Faults of a broken server, which the test must detect: it stores without the check,
 	// or answers without storing.
 	unchecked, lying bool
+	hasty            bool // flushes nothing before it answers
 	// loses decides which answers of a broker without a gate are lost, and twists changes
 	// answers.
 	loses  func(*delivery) bool

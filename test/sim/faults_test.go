@@ -19,6 +19,7 @@ type weather struct {
 	cut, frozen, crash                            float64 // per step: a connection breaks, freezes, a node is killed
 	objectFails, objectLies                       float64
 	powerCut, restored                            float64 // per step: the broker loses records
+	blackout                                      float64 // per step: the power of a single node is cut
 }
 
 // storm is the worst weather without losses by the broker.
@@ -45,6 +46,9 @@ func (w *world) forecast(forget bool) {
 	}
 	if w.rng.IntN(3) == 0 {
 		w.weather.oldLeader = 0.03
+	}
+	if w.flushing {
+		w.weather.blackout = 0.002
 	}
 	if forget {
 		w.weather.powerCut, w.weather.restored = 0.0005, 0.0001
@@ -184,6 +188,7 @@ func (w *world) disaster() {
 	if w.happens(w.weather.crash, "node killed") {
 		w.kill(w.rng.IntN(len(w.nodes)))
 	}
+	w.blackout()
 	w.forget()
 }
 

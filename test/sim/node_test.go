@@ -59,7 +59,7 @@ func (n *node) boot() {
 			continue
 		}
 		shelf := shelf{n.w, n.name}
-		log, err := stream.OpenLog(n.ctx, nc, stream.LogConfig{Shards: shards, AckWait: 100 * time.Millisecond, Blobs: shelf})
+		log, err := stream.OpenLog(n.ctx, nc, stream.LogConfig{Shards: shards, AckWait: 100 * time.Millisecond, Blobs: shelf, Durable: n.durable()})
 		if err != nil {
 			nc.Close()
 			continue

@@ -93,8 +93,9 @@ func TestBrokenServerIsDetected(t *testing.T) {
 	for name, spoil := range map[string]func(*broker){
 		"stores without the check of the last sequence": func(b *broker) { b.unchecked = true },
 		"answers without storing":                       func(b *broker) { b.lying = true },
+		"answers before the flush":                      func(b *broker) { b.hasty = true },
 	} {
-		if _, broken := play(t, 4, worldSteps, false, spoil); broken == "" {
+		if _, broken := play(t, 6, worldSteps, false, spoil); broken == "" {
 			t.Errorf("a server that %s: nothing was noticed", name)
 		} else {
 			t.Logf("a server that %s: %.120s", name, broken)

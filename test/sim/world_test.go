@@ -43,6 +43,8 @@ type world struct {
 	disks    map[string]*disk
 	objects  map[string][]byte
 	lossAt   []int
+	flushing bool              // see flushes
+	flushed  map[string]uint64 // last flushed message by stream
 
 	mu     sync.Mutex
 	calls  []*call
@@ -63,6 +65,7 @@ func play(t *testing.T, seed uint64, steps int, forget bool, spoil func(*broker)
 		w := &world{
 			t: t, seed: seed, rng: rand.New(rand.NewPCG(seed, 4)), b: newBroker(),
 			frozen: map[string]time.Time{}, disks: map[string]*disk{}, objects: map[string][]byte{},
+			flushing: flushes(seed, forget), flushed: map[string]uint64{},
 			gone: map[string]bool{}, counts: map[string]int{}, truths: map[core.SessionID]*truth{},
 		}
 		w.b.gated = true
