@@ -8,7 +8,7 @@ import (
 
 func newRig(tb testing.TB) *Rig {
 	tb.Helper()
-	r, err := NewRig(tb.Context(), tb.TempDir())
+	r, err := NewRig(tb.Context(), tb.TempDir(), false)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -20,52 +20,65 @@ import (
 	"github.com/sesslog/sesslog/stream/embedded"
 )
 
-// A Rig is a server with a log, and with streams of the same settings for raw
-// publishing.
+// A Rig is a server with a log, and another that flushes each message, with streams of
+// the same settings for raw publishing.
 type Rig struct {
-	dir      string
-	server   *embedded.Server
-	conn     *nats.Conn
-	bucket   *fsblob.Bucket
-	log      *stream.Log
-	sessions *engine.Sessions
-	js       jetstream.JetStream
+	dir       string
+	server    *embedded.Server
+	conn      *nats.Conn
+	rawServer *embedded.Server
+	rawConn   *nats.Conn
+	bucket    *fsblob.Bucket
+	log       *stream.Log
+	sessions  *engine.Sessions
+	js        jetstream.JetStream
 }
 
 // rawShards is the number of streams for raw publishing: that of a log on a single
 // server.
 const rawShards = 4
 
-// NewRig starts a server in a new directory below dir.
-func NewRig(ctx context.Context, dir string) (*Rig, error) {
+// NewRig starts the servers in a new directory below dir. With group, appends share
+// flushes, as those of a node with nats.sync: group do.
+func NewRig(ctx context.Context, dir string, group bool) (*Rig, error) {
 	dir, err := os.MkdirTemp(dir, "sesslog-bench-")
 	if err != nil {
 		return nil, err
 	}
 	r := &Rig{dir: dir}
-	if err := r.start(ctx); err != nil {
+	if err := r.start(ctx, group); err != nil {
 		r.Close()
 		return nil, err
 	}
 	return r, nil
 }
 
-func (r *Rig) start(ctx context.Context) (err error) {
+func (r *Rig) start(ctx context.Context, group bool) (err error) {
 	quiet := slog.New(slog.DiscardHandler)
-	if r.server, err = embedded.Start(ctx, embedded.Config{Dir: filepath.Join(r.dir, "nats"), Logger: quiet}); err != nil {
+	if r.server, err = embedded.Start(ctx, embedded.Config{Dir: filepath.Join(r.dir, "nats"), GroupCommit: group, Logger: quiet}); err != nil {
 		return err
 	}
 	if r.conn, err = r.server.Connect(); err != nil {
 		return err
 	}
-	if r.js, err = jetstream.New(r.conn); err != nil {
+	if r.rawServer, err = embedded.Start(ctx, embedded.Config{Dir: filepath.Join(r.dir, "raw"), Logger: quiet}); err != nil {
+		return err
+	}
+	if r.rawConn, err = r.rawServer.Connect(); err != nil {
+		return err
+	}
+	if r.js, err = jetstream.New(r.rawConn); err != nil {
 		return err
 	}
 	if r.bucket, err = fsblob.Open(filepath.Join(r.dir, "blobs")); err != nil {
 		return err
 	}
 	blobs := materializer.NewBlobs(blobstore.New(r.bucket))
-	if r.log, err = stream.OpenLog(ctx, r.conn, stream.LogConfig{Name: "bench", Blobs: blobs}); err != nil {
+	lc := stream.LogConfig{Name: "bench", Blobs: blobs}
+	if group {
+		lc.Durable = r.server.Durable
+	}
+	if r.log, err = stream.OpenLog(ctx, r.conn, lc); err != nil {
 		return err
 	}
 	r.sessions = engine.NewSessions(engine.Config{
@@ -85,11 +98,15 @@ func (r *Rig) start(ctx context.Context) (err error) {
 
 // Close stops the server and removes its directory.
 func (r *Rig) Close() {
-	if r.conn != nil {
-		r.conn.Close()
+	for _, c := range []*nats.Conn{r.conn, r.rawConn} {
+		if c != nil {
+			c.Close()
+		}
 	}
-	if r.server != nil {
-		_ = r.server.Close()
+	for _, s := range []*embedded.Server{r.server, r.rawServer} {
+		if s != nil {
+			_ = s.Close()
+		}
 	}
 	if r.bucket != nil {
 		_ = r.bucket.Close()

@@ -52,6 +52,7 @@ sessctl bench append --dir /var/lib/sessnode`,
 	}
 	cmd.Flags().DurationVar(&b.time, "time", 2*time.Second, "run each append benchmark for this long")
 	cmd.Flags().StringVar(&b.dir, "dir", os.TempDir(), "create the temporary directory in `DIR`, whose disk is measured")
+	cmd.Flags().BoolVar(&b.group, "group", false, "let appends share flushes, as a node with nats.sync: group does")
 	cmd.Flags().IntSliceVar(&b.sizes, "entries", []int{1_000, 10_000, 50_000, 200_000}, "sizes of the sessions to open, in entries")
 	cmd.Flags().UintSliceVar(&b.histories, "records", []uint{100, 1_000, 10_000}, "lengths of the history at which the growing session is opened, in records")
 	return cmd
@@ -61,6 +62,7 @@ type benchRun struct {
 	only  string // append or open; "" for both
 	time  time.Duration
 	dir   string
+	group bool
 	sizes []int
 
 	histories []uint
@@ -93,7 +95,7 @@ func (a app) bench(ctx context.Context, b benchRun) error {
 		}
 		records = append(records, uint64(n))
 	}
-	rig, err := bench.NewRig(ctx, b.dir)
+	rig, err := bench.NewRig(ctx, b.dir, b.group)
 	if err != nil {
 		return err
 	}
