@@ -13,6 +13,9 @@
 //     at any instant, without a repair step; with [Config.SyncEvery] zero, the
 //     default, also a power cut, if the disk honors fsync. In a cluster this
 //     requires a quorum of disks.
+//   - With [Config.GroupCommit], the same holds for a message for which
+//     [Server.Durable] returned nil: after an unclean stop, Start restores the files
+//     of each stream as of its last flush.
 //   - Two Servers never run on one Dir: the second Start fails with [ErrInUse].
 //   - A setting that lets JetStream lose data is rejected, or logged as a warning
 //     that names the risk. In particular, a Dir cannot change between single and

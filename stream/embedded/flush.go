@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// idleFlush is how often a stream is flushed for which nobody waits, if something was
+// idleFlush is how often a stream is flushed for which no caller waits, if something was
 // written to it. Without it, the links would keep the files that JetStream removed.
 const idleFlush = time.Second
 

@@ -30,10 +30,9 @@ type inode struct {
 	durable []byte
 	pending []write // of data, since the last flush
 
-	entries  map[string]*inode // nil for a file
-	flushed  map[string]*inode
-	changes  []map[string]*inode // of entries, since the last flush; nil is a removal
-	unlinked bool
+	entries map[string]*inode // nil for a file
+	flushed map[string]*inode
+	changes []map[string]*inode // of entries, since the last flush; nil is a removal
 }
 
 // A write changes a file. With nil data it truncates the file.

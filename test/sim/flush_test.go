@@ -8,7 +8,7 @@ import (
 )
 
 // In some worlds the broker is that of a single node with group commit: it answers before
-// it flushes, and a power cut takes all processes and what was not flushed. Nobody may
+// it flushes, and a power cut takes all processes and what was not flushed. No client may
 // notice: nothing that was acknowledged or read is lost.
 func flushes(seed uint64, forget bool) bool { return !forget && seed%3 == 0 }
 

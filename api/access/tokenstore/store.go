@@ -49,11 +49,11 @@ type Store struct {
 	logger   *slog.Logger
 	now      func() time.Time
 
-	mu     sync.Mutex
-	tokens map[string]storedToken // nil until they were read
-	used   map[string]time.Time   // as the bucket has it
-	seen   map[string]time.Time   // used on this node and not saved yet
-	durable  func(ctx context.Context, stream string, pos uint64) error // optional
+	mu      sync.Mutex
+	tokens  map[string]storedToken                                     // nil until they were read
+	used    map[string]time.Time                                       // as the bucket has it
+	seen    map[string]time.Time                                       // used on this node and not saved yet
+	durable func(ctx context.Context, stream string, pos uint64) error // optional
 	// verified are the revisions of keys that isGenuine has accepted.
 	verified map[string]uint64
 }
