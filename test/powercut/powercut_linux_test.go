@@ -22,7 +22,7 @@ import (
 )
 
 var (
-	cuts = flag.Int("cuts", 4, "number of power cuts")
+	cuts = flag.Int("cuts", 3, "number of power cuts")
 	seed = flag.Uint64("seed", 0, "of the random choices; 0: by chance")
 	mode = flag.String("sync", "group", "the node's nats.sync")
 )
@@ -32,6 +32,7 @@ func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
 // Large lines fill a block of 4 MiB in a few seconds, and the log is truncated often, so
 // cuts also happen while blocks are added, replaced and removed.
 func TestPowerCutLosesNothingAcknowledged(t *testing.T) {
+	t.Parallel()
 	if *seed == 0 {
 		*seed = rand.Uint64()
 	}
