@@ -200,7 +200,7 @@ func TestCorpusSummary(t *testing.T) {
 	eachRecorded(t, func(t *testing.T, r recorded) {
 		f := bundled(t, r.files)[r.id]
 		s := codex.Dialect{}.Summary(f.Header, f.Entries)
-		info, err := codex.Dialect{}.Info(f.Header, f.Entries, core.Leaf{})
+		info, err := codex.Dialect{}.Info(f.Header, f.Entries, codex.Dialect{}.Leaf(f.Entries))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -119,6 +119,17 @@ func TestMadeLinesContinueTheNewestFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	es := append(f.Entries, e)
+	name, err := d.Fill(d.NewName("N"), core.Fields{ID: "name", Time: "2026-03-04T05:06:09.000Z"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	es = append(es, name)
+	if got := contents(t, &core.File{Entries: es}, d.Leaf(es)); got != "a b" {
+		t.Errorf("the context is %q", got)
+	}
+	if leaf, want := d.Leaf(es), core.LeafAt("made"); leaf != want {
+		t.Errorf("the leaf is %v, want %v", leaf, want)
+	}
 	files, err := d.Unpack(f.Header, es, "")
 	if err != nil || len(files) != 1 {
 		t.Fatal(err)

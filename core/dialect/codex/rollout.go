@@ -44,7 +44,9 @@ func readThread(es []core.Entry) (*thread, error) {
 	for _, l := range c.Lines {
 		line := rolloutLine{Entry: l.Entry, bytes: l.Bytes, made: l.Path == ""}
 		if line.made {
-			t.addMade(line)
+			if !l.Entry.Aside {
+				t.addMade(line)
+			}
 			continue
 		}
 		r := byPath[l.Path]
