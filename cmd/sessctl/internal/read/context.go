@@ -89,8 +89,12 @@ func (a app) printContext(raw json.RawMessage) error {
 		ModelOf  string            `json:"model_id"`
 		Provider string            `json:"provider_id"`
 		Text     string            `json:"context"` // Nova's, in place of messages
+		Input    []json.RawMessage `json:"input"`   // Codex's, in place of messages
 	}
 	_ = json.Unmarshal(raw, &c)
+	if c.Messages == nil {
+		c.Messages = c.Input
+	}
 	if c.Text != "" && c.Messages == nil {
 		return a.printLines(c.Text)
 	}

@@ -107,8 +107,9 @@ func (a app) printWritten(path string, size int) error {
 	return a.Print(out, func() error { return a.Printf("%s  %s", cli.Plain(path), cli.Bytes(int64(size))) })
 }
 
-// isThere reports whether a byte-identical file exists. Without force, one with
-// other bytes is an error.
+// isThere reports whether a file exists that holds all of it, and perhaps more: the
+// agent continued it, or another session needs only its beginning. A file that is
+// the beginning of it is replaced. Without force, one with other bytes is an error.
 func isThere(root *os.Root, file core.NamedFile, force bool) (bool, error) {
 	path := filepath.Join(root.Name(), filepath.FromSlash(file.Path))
 	old, err := root.ReadFile(file.Path)
@@ -117,9 +118,9 @@ func isThere(root *os.Root, file core.NamedFile, force bool) (bool, error) {
 		return false, nil
 	case err != nil:
 		return false, cli.FileError(path, err)
-	case bytes.Equal(old, file.Data):
+	case bytes.HasPrefix(old, file.Data):
 		return true, nil
-	case force:
+	case force || bytes.HasPrefix(file.Data, old):
 		return false, nil
 	}
 	return false, cli.Hintf(fmt.Errorf("%s exists with other bytes: %w", path, core.ErrConflict),

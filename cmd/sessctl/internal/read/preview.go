@@ -83,12 +83,12 @@ func preview(line []byte) string {
 }
 
 // roleOf returns the role of a message, with the name of a tool.
-func roleOf(m brief) string { return cli.Join(" ", m.Role, m.ToolName) }
+func roleOf(m brief) string { return cli.Join(" ", cmp.Or(m.Role, m.Type), m.ToolName) }
 
 // words returns the text of a message, a block or an entry.
 func (b brief) words() string {
 	switch {
-	case b.Type == "toolCall" || b.Type == "tool_use" || b.Type == "tool_call":
+	case b.Type == "toolCall" || b.Type == "tool_use" || b.Type == "tool_call" || b.Type == "function_call":
 		return clipText(b.Name + " " + string(b.Arguments))
 	case len(b.Function) > 0:
 		f := readBrief(b.Function)
