@@ -35,7 +35,7 @@ func (d Dialect) Context(es []core.Entry, leaf core.Leaf) (json.RawMessage, erro
 // resume adds what the agent itself adds if the conversation does not end with
 // an answer.
 func (b *request) resume(t *thread, way []int) {
-	switch t.ending(way) {
+	switch t.ending(way, &b.calls) {
 	case endsInTurn:
 		b.user(textBlock("Continue from where you left off."))
 		b.assistant("", textBlock("No response requested."))
@@ -53,7 +53,7 @@ const (
 )
 
 // ending returns how the conversation on way ends.
-func (t *thread) ending(way []int) ending {
+func (t *thread) ending(way []int, calls *callSet) ending {
 	for i := len(way) - 1; i >= 0; i-- {
 		n := &t.nodes[way[i]]
 		switch n.kind {
@@ -63,7 +63,7 @@ func (t *thread) ending(way []int) ending {
 				return endsInTurn
 			case n.isAPIError():
 				return endsInAnswer
-			case !t.isUnanswered(n, way):
+			case !n.isUnanswered(calls):
 				return endsInAnswer
 			}
 		case "user":
@@ -81,8 +81,7 @@ func (t *thread) ending(way []int) ending {
 
 // isUnanswered reports whether n is nothing but calls without results, which are
 // not sent.
-func (t *thread) isUnanswered(n *node, way []int) bool {
-	calls := t.calls(way)
+func (n *node) isUnanswered(calls *callSet) bool {
 	all, any := true, false
 	eachBlock(n.message, func(b block) {
 		any = true

@@ -68,8 +68,6 @@ func (b *request) user(blocks ...block) {
 		}
 		m.blocks = append(m.blocks, blocks...)
 		m.plain = false
-		// The results of calls come first.
-		slices.SortStableFunc(m.blocks, func(x, y block) int { return rank(x) - rank(y) })
 		return
 	}
 	b.messages = append(b.messages, message{role: "user", blocks: blocks, plain: true})
@@ -174,6 +172,9 @@ func (m *message) append(out []byte) []byte {
 	case m.plain && len(m.blocks) == 1:
 		out = append(out, m.blocks[0].text...)
 	default:
+		if m.role == "user" { // the results of calls come first
+			slices.SortStableFunc(m.blocks, func(x, y block) int { return rank(x) - rank(y) })
+		}
 		out = append(out, '[')
 		for i, b := range m.blocks {
 			if i > 0 {
