@@ -23,21 +23,24 @@ import (
 //	go test ./materializer -run - -bench Append -benchtime 4000x -count 3
 func BenchmarkAppend(b *testing.B) {
 	for _, entries := range []int{100, 100_000} {
-		b.Run(fmt.Sprintf("entries=%d", entries), func(b *testing.B) { benchAppend(b, 10, entries) })
+		b.Run(fmt.Sprintf("entries=%d", entries), func(b *testing.B) { benchAppend(b, busy, entries, 0) })
 	}
 	for _, sessions := range []int{10, 10_000} {
-		b.Run(fmt.Sprintf("sessions=%d", sessions), func(b *testing.B) { benchAppend(b, sessions, 10) })
+		b.Run(fmt.Sprintf("sessions=%d", sessions), func(b *testing.B) { benchAppend(b, sessions, 10, 0) })
 	}
+	// Each new text now replaces an older one of its session in the index.
+	b.Run("text=full", func(b *testing.B) { benchAppend(b, busy, 300, 1000) })
 }
 
 // busy is how many of the sessions are appended to.
 const busy = 10
 
-func benchAppend(b *testing.B, sessions, entries int) {
+// benchAppend appends to sessions whose entries have text of that size.
+func benchAppend(b *testing.B, sessions, entries, text int) {
 	b.Helper()
 	r := newRig(b)
 	r.cache = materializer.NewCache(r.sessions, 1<<30)
-	m, _, _ := r.run(b, materializer.Policy{})
+	m, _, _ := r.run(b, materializer.Policy{Idle: time.Hour})
 	words := newProse()
 	var open []*engine.Session
 	for i := range sessions {
@@ -45,10 +48,15 @@ func benchAppend(b *testing.B, sessions, entries int) {
 		if i < busy {
 			n = entries
 		}
-		s := r.createWith(b, fmt.Sprintf("session-%d", i), words.entries(n))
+		s := r.createWith(b, fmt.Sprintf("session-%d", i), words.entries(n, text))
 		r.cache.Put(s)
 		if i < busy {
 			open = append(open, s)
+		}
+	}
+	for _, s := range open { // so that no snapshot of old entries is due meanwhile
+		if _, err := m.Checkpoint(b.Context(), s); err != nil {
+			b.Fatal(err)
 		}
 	}
 	catchUp(b, m)
@@ -117,12 +125,12 @@ func (p *prose) line() []byte {
 	return fmt.Appendf(nil, `{"type":"message","message":{"role":"assistant","content":[{"type":"text","text":%q}],"timestamp":1767323045000}}`, p.text(900))
 }
 
-// entries returns entries of 100 bytes of text.
-func (p *prose) entries(n int) []core.Entry {
+// entries returns entries with text of that size.
+func (p *prose) entries(n, size int) []core.Entry {
 	es := make([]core.Entry, n)
 	parent := "null"
 	for i := range es {
-		line := fmt.Appendf(nil, `{"type":"message","id":"e%07d","parentId":%s,"timestamp":"2026-01-02T03:04:06.000Z","message":{"role":"user","content":%q,"timestamp":1767323045000}}`, i, parent, p.text(100))
+		line := fmt.Appendf(nil, `{"type":"message","id":"e%07d","parentId":%s,"timestamp":"2026-01-02T03:04:06.000Z","message":{"role":"assistant","content":%q,"timestamp":1767323045000}}`, i, parent, p.text(size))
 		es[i], _ = dialect.All()["pi"].Entry(line)
 		parent = fmt.Sprintf(`"e%07d"`, i)
 	}

@@ -10,8 +10,7 @@ import (
 )
 
 // A progress is what was written of a session, kept in memory so that the next write
-// reads only new entries. The zero
-// progress is that of an unknown session.
+// reads only new entries. The zero progress is that of an unknown session.
 type progress struct {
 	seq    uint64
 	size   int64        // of the row
