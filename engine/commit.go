@@ -36,6 +36,9 @@ func (s *Session) commit(ctx, retryCtx context.Context, build func(st *core.Stat
 			fresh = true
 			continue
 		}
+		if err := s.ss.refuse(retryCtx, s.id, r.Kind); err != nil {
+			return err
+		}
 		s.link(r)
 		stored, err := s.put(ctx, retryCtx, r)
 		if err != nil || stored {

@@ -56,6 +56,7 @@ type Config struct {
 	// Concurrency is how many sessions Truncate processes concurrently. Default 8; 1 for
 	// reproducible simulations.
 	Concurrency int
+	Witness     Witness          // default NoWitness
 	Observer    Observer         // optional
 	Tracer      trace.Tracer     // makes spans of appends; default none
 	Now         func() time.Time // default time.Now
@@ -93,6 +94,9 @@ func NewSessions(cfg Config) *Sessions {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
+	if cfg.Witness == nil {
+		cfg.Witness = NoWitness{}
+	}
 	cfg.Tracer = spans.Or(cfg.Tracer)
 	return &Sessions{cfg: cfg, truncateBytes: defaultTruncateBytes, workers: newWorkers()}
 }
@@ -101,10 +105,32 @@ func NewSessions(cfg Config) *Sessions {
 // is none, and core.ErrCorrupt if its records or its snapshot are damaged.
 func (ss *Sessions) Open(ctx context.Context, id core.SessionID) (*Session, error) {
 	v, err := ss.load(ctx, id)
-	if err != nil {
+	switch {
+	case errors.Is(err, core.ErrNotFound):
+		ss.cfg.Witness.Opened(ctx, id, 0)
+		return nil, ss.lostOr(ctx, id, err)
+	case err != nil:
 		return nil, err
 	}
+	ss.cfg.Witness.Opened(ctx, id, v.st.Seq)
 	return ss.session(v), nil
+}
+
+// lostOr returns the Witness's error for a session that the log does not know, and
+// err if that has none.
+func (ss *Sessions) lostOr(ctx context.Context, id core.SessionID, err error) error {
+	if lost := ss.cfg.Witness.Refuse(ctx, id); lost != nil {
+		return lost
+	}
+	return err
+}
+
+// Dialect returns the dialect of that name, nil if this process does not know it.
+func (ss *Sessions) Dialect(name string) core.Dialect {
+	if d, ok := ss.cfg.Dialects[name]; ok {
+		return d
+	}
+	return nil
 }
 
 // CreateRequest asks for a new session.
@@ -160,6 +186,9 @@ func (ss *Sessions) create(ctx context.Context, b CreateRequest) (*Session, erro
 	}
 	ctx, cancel := context.WithTimeout(ctx, ss.cfg.Timeout)
 	defer cancel()
+	if err := ss.refuse(ctx, b.ID, core.KindOpen); err != nil {
+		return nil, err
+	}
 	pos, err := ss.putFirst(ctx, b.ID, r)
 	if err != nil {
 		return nil, err
@@ -276,10 +305,10 @@ func (ss *Sessions) session(v view) *Session {
 }
 
 // WithLog returns a copy of ss over another log, with other blobs and without an
-// observer. Closing either closes both.
+// observer or a witness. Closing either closes both.
 func (ss *Sessions) WithLog(log Log, blobs storage.Blobs) *Sessions {
 	cfg := ss.cfg
-	cfg.Log, cfg.Blobs, cfg.Observer = log, blobs, Observer{}
+	cfg.Log, cfg.Blobs, cfg.Observer, cfg.Witness = log, blobs, Observer{}, NoWitness{}
 	return ss.with(cfg)
 }
 

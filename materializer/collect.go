@@ -77,6 +77,7 @@ func (m *Materializer) collect(ctx context.Context) error {
 // least grace ago. A deleted snapshot covers less than the one that the session is
 // read from: to prove that, the session is loaded from the leader, its snapshot
 // read and its chain verified. Sessions that cannot be loaded keep all snapshots.
+// Sessions of which the log has lost records keep all, too, see Guard.
 // Erased sessions keep none, because a node that was killed while it wrote one
 // could not remove it. It returns what was deleted, also with an error.
 func (m *Materializer) Collect(ctx context.Context, grace time.Duration) (objects int, bytes int64, err error) {
@@ -95,6 +96,10 @@ func (m *Materializer) Collect(ctx context.Context, grace time.Duration) (object
 	var group []blobstore.Info
 	end := func() error {
 		before := time.Now().Add(-grace)
+		if m.mayBeLost(ctx, of, group) {
+			group = group[:0]
+			return nil
+		}
 		all := slices.Clone(group)
 		o := superseded(group, before)
 		if erased[of] {
@@ -127,6 +132,20 @@ func (m *Materializer) Collect(ctx context.Context, grace time.Duration) (object
 	}
 	err = flush()
 	return objects, bytes, err
+}
+
+// mayBeLost reports whether the log may have lost records of a session: then every
+// snapshot may be the last copy. A snapshot after the session's row, which lags
+// behind the log, may prove that.
+func (m *Materializer) mayBeLost(ctx context.Context, id core.SessionID, group []blobstore.Info) bool {
+	w := witnesses{snapshots: group}
+	if _, seq := w.latest(); seq > m.cfg.Directory.Seq(id) {
+		if err := m.cfg.Guard.Examine(ctx, id); err != nil {
+			m.cfg.Logger.Warn("session cannot be compared with its snapshots; they are kept", "session", id, "err", err)
+			return true
+		}
+	}
+	return m.cfg.Guard.Loss(id) != nil
 }
 
 // superseded returns the snapshots of a session, in the order of their keys, that a

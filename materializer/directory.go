@@ -2,8 +2,10 @@ package materializer
 
 import (
 	"context"
+	"iter"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 // Directory is what a Materializer keeps up to date. index.Index implements it. Its
@@ -26,6 +28,9 @@ type Rows interface {
 	Sync(ctx context.Context)
 	// Seq returns the seq of a session's row, 0 if there is none.
 	Seq(id core.SessionID) uint64
+	// Row returns the row of a session; Rows yields all, as far as they are stored.
+	Row(ctx context.Context, id core.SessionID) (row catalog.Row, ok bool, err error)
+	Rows(ctx context.Context) iter.Seq2[catalog.Row, error]
 	// Behind returns the sessions with records that no snapshot covers.
 	Behind() []core.SessionID
 	// Erased returns the erased sessions.

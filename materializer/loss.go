@@ -21,8 +21,8 @@ var errRewound = errors.New("the shard lost records that were processed; reading
 var errRemade = errors.New("the directory was rebuilt; reading the shard from its beginning")
 
 // check compares a shard with what was processed of it. If the log lost its end,
-// rows may be of lost records: the rows of the shard's sessions are dropped, and
-// the shard is read again.
+// rows may be of lost records: the losses that they prove are noted, the rows of the
+// shard's sessions are dropped, and the shard is read again.
 func (m *Materializer) check(ctx context.Context, shard int) error {
 	lost, err := m.lost(ctx, shard)
 	if err != nil {
@@ -42,10 +42,16 @@ func (m *Materializer) check(ctx context.Context, shard int) error {
 	m.mu.Lock()
 	m.suspect[shard] = st.Last
 	m.mu.Unlock()
+	if err := m.compareRows(ctx, shard); err != nil { // the rows are the evidence
+		return err
+	}
 	m.cfg.Logger.Error(errRewound.Error(), "shard", shard, "seen", m.Seen(shard))
 	m.forgetShard(shard)
 	return nil
 }
+
+// Forget drops a session's row.
+func (m *Materializer) Forget(id core.SessionID) { m.cfg.Directory.Forget(id) }
 
 // Remake replaces a session's row by one made from s, even if that has a lower seq.
 func (m *Materializer) Remake(s *engine.Session) {

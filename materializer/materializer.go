@@ -24,6 +24,7 @@ type Config struct {
 	Cache     *Cache
 	Snapshots *Snapshots
 	Directory Directory
+	Guard     *Guard // of Log; default a new one
 	Policy    Policy
 	// Node is this node's name among those that Members returns.
 	Node string
@@ -87,6 +88,11 @@ func New(cfg Config) *Materializer {
 	cfg.Policy = cfg.Policy.withDefaults()
 	cfg.Garbage = cmp.Or(cfg.Garbage, defaultGarbage)
 	cfg.Grace = cmp.Or(cfg.Grace, defaultGrace)
+	if cfg.Guard == nil {
+		cfg.Guard = NewGuard(cfg.Log, cfg.Snapshots, cfg.Logger)
+	}
+	rows := Rows(cfg.Directory)
+	cfg.Guard.directory.Store(&rows)
 	m := &Materializer{
 		cfg:        cfg,
 		seen:       map[int]Floor{},
@@ -115,6 +121,9 @@ func New(cfg Config) *Materializer {
 	return m
 }
 
+// Guard returns what knows of losses.
+func (m *Materializer) Guard() *Guard { return m.cfg.Guard }
+
 // Run works until ctx ends. When it returns, all its goroutines have ended. The
 // error is never nil.
 func (m *Materializer) Run(ctx context.Context) error {
@@ -125,6 +134,7 @@ func (m *Materializer) Run(ctx context.Context) error {
 	}
 	g.Go(func() error { return m.share(ctx) })
 	g.Go(func() error { return m.collect(ctx) })
+	g.Go(func() error { return m.guard(ctx) })
 	g.Go(func() error { return m.sweep(ctx) })
 	g.Go(func() error { return m.rows(ctx) })
 	for range maxWriting {

@@ -255,7 +255,7 @@ func TestCollectKeepsPartsInUse(t *testing.T) {
 		if err := r.bucket.Put(t.Context(), dead, bytes.NewReader(nil), 0); err != nil {
 			t.Fatal(err)
 		}
-		later := materializer.SnapshotKey("main", s.ID(), latest.Seq+99, core.Digest{1}) // so that every other snapshot is checked
+		later := materializer.SnapshotKey("main", s.ID(), latest.Seq+1, core.Digest{1}) // so that every other snapshot is checked
 		if err := r.bucket.Put(t.Context(), later, bytes.NewReader(nil), 0); err != nil {
 			t.Fatal(err)
 		}

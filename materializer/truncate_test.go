@@ -212,7 +212,7 @@ func TestCollectDeletesOnlySupersededSnapshots(t *testing.T) {
 		objects = append(objects, man.Object)
 	}
 	// A snapshot whose checkpoint was never stored.
-	orphan := materializer.SnapshotKey("main", "session-one", 99, core.Digest{1})
+	orphan := materializer.SnapshotKey("main", "session-one", 7, core.Digest{1})
 	if err := r.bucket.Put(t.Context(), orphan, bytes.NewReader(nil), 0); err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -22,6 +23,13 @@ type steppedDown struct {
 	busy atomic.Bool // held while name and at are used
 	name string
 	at   time.Time
+}
+
+// ReplaceLeader makes the leader of a session's shard step down because it lacks
+// records of the session that were acknowledged. It reports whether another server
+// leads now, see replaceLeader.
+func (l *Log) ReplaceLeader(ctx context.Context, id core.SessionID) bool {
+	return l.replaceLeader(ctx, l.Shard(id), math.MaxInt64)
 }
 
 // replaceLeader makes the leader of a shard step down because it lacks the message

@@ -19,6 +19,12 @@ func (c *Client) Repair(ctx context.Context, id string) (api.Report, error) {
 	return send[api.Report](ctx, c, http.MethodPost, c.session(id, "/repair"), nil, struct{}{})
 }
 
+// AcceptLoss is Repair that first accepts that the log has lost records of the
+// session: it can be written again.
+func (c *Client) AcceptLoss(ctx context.Context, id string) (api.Report, error) {
+	return send[api.Report](ctx, c, http.MethodPost, c.session(id, "/repair?acceptLoss=true"), nil, struct{}{})
+}
+
 // VerifyLog checks the log as a whole and lists all of its sessions, including
 // those that cannot be read.
 func (c *Client) VerifyLog(ctx context.Context) (api.LogReport, error) {

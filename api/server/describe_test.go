@@ -251,7 +251,7 @@ var calls = map[string]call{
 		query: demand, back: []string{api.HeaderCursor, api.HeaderSnapshot},
 	},
 	"GET /v1/sessions/{id}/verify":  {tag: "sessions", id: "verify", sum: "Verify a session by reading it from the log", out: api.Report{}},
-	"POST /v1/sessions/{id}/repair": {tag: "sessions", id: "repair", sum: "Repair a session from other copies", out: api.Report{}},
+	"POST /v1/sessions/{id}/repair": {tag: "sessions", id: "repair", sum: "Repair a session from other copies", out: api.Report{}, query: []param{yes("acceptLoss", "Accept that the log has lost records of the session: it can be written again.")}},
 	"GET /v1/sessions/{id}/events": {
 		tag: "following", id: "events", sum: "Follow a session's records, in order and without gaps", header: []param{lastID},
 		query: with([]param{cursorText, yes("wait", "If false, the stream ends after the last stored record.")}, demand),

@@ -45,6 +45,9 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) error {
 	if why := lossesText(st.Losses); why != "" {
 		st.Summary = why
 	}
+	if n := len(s.cfg.Materializer.Guard().Losses()); n > 0 {
+		st.Healthy, st.Summary = false, fmt.Sprintf("the log has lost records of %d sessions; see: sessctl doctor", n)
+	}
 	if err := s.ready(r.Context()); err != nil {
 		st.Healthy, st.Summary = false, "not ready: "+err.Error()
 	}

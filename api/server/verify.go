@@ -38,11 +38,17 @@ func (s *Server) verify(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, reportOf(found))
 }
 
-// repair is verify and repairs what another copy allows.
+// repair is verify and repairs what another copy allows. With acceptLoss, lost
+// records no longer prevent writes.
 func (s *Server) repair(w http.ResponseWriter, r *http.Request) error {
 	id, err := core.ParseSessionID(r.PathValue("id"))
 	if err != nil {
 		return err
+	}
+	if yes := r.URL.Query().Get("acceptLoss"); yes == "true" {
+		if err := s.verifier().AcceptLoss(r.Context(), id); err != nil {
+			return err
+		}
 	}
 	left, repaired, err := s.verifier().Repair(r.Context(), id)
 	if err != nil {

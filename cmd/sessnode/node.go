@@ -58,6 +58,7 @@ type node struct {
 	sessions *engine.Sessions
 	durable  *engine.Sessions // sessions without the caches of snapshots
 	cache    *materializer.Cache
+	guard    *materializer.Guard
 
 	directory    *directory
 	audit        *stream.Audit
@@ -145,9 +146,10 @@ func (n *node) openLog(ctx context.Context) error {
 		return err
 	}
 	n.log = log
+	n.guard = materializer.NewGuard(log, materializer.NewSnapshots(n.bucket), n.logger)
 	n.sessions = engine.NewSessions(engine.Config{
 		Log: log, Blobs: blobs, Snapshots: n.snapshots, Dialects: dialect.All(), Grace: grace,
-		Host: n.cfg.Node, FlushEvery: flushInterval(n.cfg), Logger: n.logger, Observer: n.metrics.Stream(), Tracer: n.tracer,
+		Host: n.cfg.Node, FlushEvery: flushInterval(n.cfg), Witness: n.guard, Logger: n.logger, Observer: n.metrics.Stream(), Tracer: n.tracer,
 	})
 	n.onClose(n.closeSessions)
 	// Truncation, repair and deletion rely on snapshots in the object store, not on
@@ -186,7 +188,7 @@ func (n *node) openMaterializer(context.Context) error {
 		ID: ulid.Make().String(), Agent: n.cfg.Node, Host: hostname(), Since: time.Now().UTC(),
 	})
 	n.materializer = materializer.New(materializer.Config{
-		Log: n.log, Sessions: n.durable, Cache: n.cache, Snapshots: n.snapshots, Directory: n.directory.index, Logger: n.logger,
+		Log: n.log, Sessions: n.durable, Cache: n.cache, Snapshots: n.snapshots, Directory: n.directory.index, Guard: n.guard, Logger: n.logger,
 		Checkpointed: n.metrics.Checkpointed, Tracer: n.tracer,
 		Policy: materializer.Policy{MinTail: int64(n.cfg.Snapshots.MinTail), Idle: time.Duration(n.cfg.Snapshots.Idle)},
 		Node:   n.cfg.Node, Members: n.presence.Members, Spread: checkpointSpread(replicas),
@@ -198,7 +200,7 @@ func (n *node) openMaterializer(context.Context) error {
 func (n *node) openServer(ctx context.Context) (err error) {
 	n.collector = gc.New(gc.Config{
 		Log: n.log, Sessions: n.sessions, Bucket: n.bucket, Blobs: n.blobs, Node: n.cfg.Node,
-		Record: recordDeletions(n.bucket, n.audit), Logger: n.logger,
+		Record: recordDeletions(n.bucket, n.audit), Hold: n.guard.Hold, Logger: n.logger,
 	})
 	n.tokens = tokenstore.New(n.js, n.log.Name(), replicasOf(n.cfg), n.logger)
 	n.tokens.FlushWith(n.broker.durable(n.cfg.NATS))

@@ -60,6 +60,24 @@ func UnpackVerified(packed []byte, p core.Part) ([]byte, error) {
 	return plain, checked()
 }
 
+// maxPlain limits the plain bytes of a snapshot without a manifest.
+const maxPlain = 1 << 30
+
+// Unpack returns the plain bytes of an object without its manifest. The caller
+// compares their digest.
+func Unpack(packed []byte) ([]byte, error) {
+	d, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	plain, err := io.ReadAll(io.LimitReader(d, maxPlain+1))
+	if err == nil && len(plain) > maxPlain {
+		err = ErrDifferent
+	}
+	return plain, err
+}
+
 // Corrupt returns err as core.ErrCorrupt of a part.
 func Corrupt(p core.Part, err error) error {
 	what := "snapshot " + p.Object

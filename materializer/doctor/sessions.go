@@ -117,6 +117,9 @@ func (d *Doctor) snapshots(ctx context.Context, f *finder, held holdings) (strin
 			f.add(report.Danger, string(id), fmt.Sprintf("it was erased, but %s of it remain", count(n, "snapshot", "snapshots")), "sessctl erase "+string(id)+" --yes --why \"again\"")
 			continue
 		}
+		if !known && d.Materializer.Guard().Loss(id) != nil {
+			continue // the check of losses has it
+		}
 		if !known {
 			f.add(report.Note, string(id), fmt.Sprintf("%s of a session that is not in the log, %d bytes", count(n, "snapshot", "snapshots"), k.bytes), "if the log lost it, restore it from a backup; otherwise they are unused")
 		} else if len(k.seqs) > manySnapshots {

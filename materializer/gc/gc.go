@@ -26,6 +26,8 @@ type Config struct {
 	// Record stores a Deletion durably before it is carried out. If it fails,
 	// nothing is deleted.
 	Record func(context.Context, Deletion) error
+	// Hold returns why no blob may be deleted now, or nil. Optional.
+	Hold   func(context.Context) error
 	Logger *slog.Logger     // default slog.Default()
 	Now    func() time.Time // default time.Now
 }
@@ -77,6 +79,11 @@ func (c *Collector) Run(ctx context.Context, q Request) (*report.GC, error) {
 	}
 	if err := c.checkAlone(ctx, q); err != nil {
 		return nil, mapError(err)
+	}
+	if q.Apply && c.cfg.Hold != nil {
+		if err := c.cfg.Hold(ctx); err != nil {
+			return nil, err
+		}
 	}
 	m, err := c.mark(ctx)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"iter"
 
+	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/session/catalog"
 )
 
@@ -34,6 +35,16 @@ func (x *Index) Rows(ctx context.Context) iter.Seq2[catalog.Row, error] {
 			after = last
 		}
 	}
+}
+
+// Row returns the row of a session. ok is false if there is none.
+func (x *Index) Row(ctx context.Context, id core.SessionID) (row catalog.Row, ok bool, err error) {
+	x.Sync(ctx)
+	rows, err := x.all(ctx, `SELECT d.row AS row FROM sessions s JOIN details d ON d.n = s.n WHERE s.id = ?`, string(id))
+	if err != nil || len(rows) == 0 {
+		return catalog.Row{}, false, err
+	}
+	return rows[0], true, nil
 }
 
 // rowsAfter returns the next rows by id, and the id of the last one.

@@ -25,7 +25,7 @@ func (v *Verifier) Repair(ctx context.Context, id core.SessionID) (left *report.
 	if len(before.Problems) == 0 {
 		return before, []report.Problem{}, nil
 	}
-	for _, repair := range []func(context.Context, *report.Verification, *engine.Inspection) error{v.repairBlobs, v.repairBodies, v.repairState} {
+	for _, repair := range []func(context.Context, *report.Verification, *engine.Inspection) error{v.repairLoss, v.repairBlobs, v.repairBodies, v.repairState} {
 		if err := repair(ctx, before, in); err != nil {
 			return nil, nil, err
 		}
@@ -42,6 +42,30 @@ func (v *Verifier) Repair(ctx context.Context, id core.SessionID) (left *report.
 
 func has(r *report.Verification, kinds ...report.Damage) bool {
 	return slices.ContainsFunc(r.Problems, func(p report.Problem) bool { return slices.Contains(kinds, p.Kind) })
+}
+
+// repairLoss stores again what snapshots have and the log has lost.
+func (v *Verifier) repairLoss(ctx context.Context, r *report.Verification, _ *engine.Inspection) error {
+	if l := v.Materializer.Guard().Loss(r.Session); l != nil {
+		return v.Materializer.Heal(ctx, l)
+	}
+	return nil
+}
+
+// AcceptLoss ends the protection of a session of which the log has lost records. It
+// returns core.ErrNotFound if there is no loss.
+func (v *Verifier) AcceptLoss(ctx context.Context, id core.SessionID) error {
+	if err := v.Materializer.Guard().Accept(ctx, id); err != nil {
+		return err
+	}
+	s, err := v.Sessions.Open(ctx, id)
+	if errors.Is(err, core.ErrNotFound) || err == nil {
+		v.Materializer.Forget(id) // its row may be of lost records
+	}
+	if err == nil {
+		v.Materializer.Remake(s)
+	}
+	return nil // the loss is accepted; a session that cannot be read is named by Repair
 }
 
 // repairBlobs writes blobs again that this node has.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
@@ -25,6 +26,7 @@ const (
 	Snapshot = report.Damage("snapshot") // the latest snapshot is missing, corrupt, or differs from the records
 	Blob     = report.Damage("blob")     // an image, or the imported file, is missing or corrupt
 	Row      = report.Damage("row")      // the directory has more of the session than the log
+	Lost     = report.Damage("lost")     // a snapshot or a row proves records that the log does not have
 	Shard    = report.Damage("shard")    // a stream lacks messages that no truncation dropped
 )
 
@@ -56,6 +58,12 @@ func (v *Verifier) Verify(ctx context.Context, id core.SessionID) (*report.Verif
 
 func (v *Verifier) look(ctx context.Context, id core.SessionID) (*report.Verification, *engine.Inspection, error) {
 	in, err := v.Sessions.Inspect(ctx, id)
+	if errors.Is(err, core.ErrNotFound) {
+		r := &report.Verification{Session: id, Problems: []report.Problem{}}
+		if lerr := v.lost(ctx, r); lerr == nil && len(r.Problems) > 0 {
+			return r, &engine.Inspection{}, nil
+		}
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -70,6 +78,9 @@ func (v *Verifier) look(ctx context.Context, id core.SessionID) (*report.Verific
 	if err := v.blobs(ctx, r, in.State); err != nil {
 		return nil, nil, err
 	}
+	if err := v.lost(ctx, r); err != nil {
+		return nil, nil, err
+	}
 	return r, in, v.row(ctx, r, in)
 }
 
@@ -78,7 +89,7 @@ func repairCommand(r *report.Verification) string {
 }
 
 // Shards verifies the log's streams, and returns all sessions in them, including
-// those that cannot be read and have no row.
+// those that cannot be read and have no row. Losses are problems, too.
 func (v *Verifier) Shards(ctx context.Context) (sessions []core.SessionID, problems []report.Problem, err error) {
 	sessions, problems = []core.SessionID{}, []report.Problem{}
 	for shard := range v.Log.Shards() {
@@ -102,7 +113,31 @@ func (v *Verifier) Shards(ctx context.Context) (sessions []core.SessionID, probl
 		}
 		sessions = append(sessions, ids...)
 	}
+	for _, l := range v.Materializer.Guard().Losses() {
+		if !slices.Contains(sessions, l.Session) { // the others are verified themselves
+			problems = append(problems, lostProblem(&l))
+		}
+	}
 	return sessions, problems, nil
+}
+
+// lost adds the loss of a session, which Verify looks for again.
+func (v *Verifier) lost(ctx context.Context, r *report.Verification) error {
+	g := v.Materializer.Guard()
+	if err := g.Examine(ctx, r.Session); err != nil && !errors.Is(err, core.ErrCorrupt) {
+		return err
+	}
+	if l := g.Loss(r.Session); l != nil {
+		r.Problems = append(r.Problems, lostProblem(l))
+	}
+	return nil
+}
+
+func lostProblem(l *materializer.Loss) report.Problem {
+	return report.Problem{
+		Kind: Lost, What: fmt.Sprintf("session %s after record %d", l.Session, l.End), Detail: l.String(),
+		Next: "restore it from a backup, or accept the loss: sessctl verify --accept-loss " + string(l.Session),
+	}
 }
 
 // Lost returns how many messages of a shard in state st are missing, without those
@@ -194,7 +229,7 @@ func (v *Verifier) blobs(ctx context.Context, r *report.Verification, st *core.S
 // row compares the row with the log, which may have grown since the inspection.
 func (v *Verifier) row(ctx context.Context, r *report.Verification, in *engine.Inspection) error {
 	seq := v.Directory.Seq(r.Session)
-	if seq <= in.Last.Seq || has(r, End) {
+	if seq <= in.Last.Seq || has(r, End, Lost) {
 		return nil
 	}
 	last, err := v.Log.Last(ctx, r.Session)

@@ -171,7 +171,7 @@ func TestBlockTruncatedAtFlippedBitIsReportedAsLoss(t *testing.T) {
 			node := harness.StartNode(t, "--log-shards", "1")
 			c := node.Client()
 			s := fillTwo(t, c)
-			awaitRows(t, node, s.bad, s.good)
+			awaitRows(t, node, 11, s.bad, s.good)
 			node.Terminate(t)
 			flipRecord(t, node, s.bad, "bad-5-", p)
 			index := filepath.Join(node.Data, "nats", "jetstream", "$G", "streams", "SESS_main_00", "msgs", "index.db")
@@ -191,15 +191,32 @@ func TestBlockTruncatedAtFlippedBitIsReportedAsLoss(t *testing.T) {
 					}
 					return nil
 				})
+				acceptLoss(t, c, id)
 				say(t, c, id, "and on", client.AppendOptions{})
 			}
 		})
 	}
 }
 
-// awaitRows returns once the index on the node's disk has the current rows of both
+// acceptLoss fails the test unless a session whose lost records nothing has accepts no
+// writes, and accepts them once an operator has accepted the loss.
+func acceptLoss(t *testing.T, c *client.Client, id string) {
+	t.Helper()
+	if _, err := c.Append(harness.Timeout(t), id, []byte(harness.Message("user", "too early")), client.AppendOptions{}); !errors.Is(err, core.ErrCorrupt) {
+		t.Errorf("a write to a session with a loss: %v", err)
+	}
+	st, err := c.Status(harness.Timeout(t))
+	if err != nil || st.Healthy {
+		t.Errorf("status: %q, %v", st.Summary, err)
+	}
+	if _, err := c.AcceptLoss(harness.Timeout(t), id); err != nil {
+		t.Errorf("accept the loss: %v", err)
+	}
+}
+
+// awaitRows returns once the index on the node's disk has rows of record want of the
 // sessions, about a second later. The node detects a loss from them.
-func awaitRows(t *testing.T, node *harness.Node, ids ...string) {
+func awaitRows(t *testing.T, node *harness.Node, want int, ids ...string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(node.Data, "index.db")+"?mode=ro")
 	if err != nil {
@@ -210,7 +227,7 @@ func awaitRows(t *testing.T, node *harness.Node, ids ...string) {
 		for _, id := range ids {
 			var seq int
 			err := db.QueryRowContext(t.Context(), `SELECT seq FROM sessions WHERE id = ?`, id).Scan(&seq)
-			if err != nil || seq != 11 {
+			if err != nil || seq != want {
 				return fmt.Errorf("the row of %s says %d, %v", id, seq, err)
 			}
 		}

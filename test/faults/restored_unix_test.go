@@ -176,6 +176,7 @@ func TestLostCursorIsRejected(t *testing.T) {
 	kept := mustExport(t, c, id)
 	r.takeCopy(t)
 	later := say(t, c, id, "lost", client.AppendOptions{}).Cursor
+	awaitRows(t, node, 5, id)
 	r.restore(t)
 
 	if got := mustExport(t, c, id); !bytes.Equal(got, kept) {
@@ -188,6 +189,7 @@ func TestLostCursorIsRejected(t *testing.T) {
 	if _, err := c.Append(harness.Timeout(t), id, []byte(harness.Message("user", "behind it")), client.AppendOptions{After: later.String()}); err == nil {
 		t.Error("an append after a lost cursor succeeded")
 	}
+	acceptLoss(t, c, id)
 	say(t, c, id, "and on", client.AppendOptions{})
 	intact(t, c, id)
 }

@@ -35,7 +35,12 @@ Each problem has a kind:
 - copy: a server lacks a record that another one has
 - snapshot, blob: it is missing or damaged
 - row: a listing has more than the log
+- lost: a snapshot or a listing proves records that the log has lost
 - shard: messages inside a stream are missing
+
+A session with lost records is restored from its latest snapshot if that continues
+what the log has. Until it has all of them again it accepts no writes, and no
+snapshot of it is deleted. --accept-loss ends that.
 
 --repair repairs what another copy contains, and never guesses: lines of strays
 move to separate heads, a snapshot is written again from the records, a blob from
@@ -51,6 +56,9 @@ sessions, problems.`,
 sessctl verify --all --repair`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.acceptLoss && f.all {
+				return cli.Usagef("--accept-loss requires sessions, not --all")
+			}
 			if f.all == (len(args) > 0) {
 				return cli.Usagef("either sessions or --all are required")
 			}
@@ -61,10 +69,11 @@ sessctl verify --all --repair`,
 	}
 	cmd.Flags().BoolVar(&f.all, "all", false, "verify every session and the log's streams")
 	cmd.Flags().BoolVar(&f.repair, "repair", false, "repair what another copy contains")
+	cmd.Flags().BoolVar(&f.acceptLoss, "accept-loss", false, "accept that records are lost: the sessions can be written again")
 	return cmd
 }
 
-type verifyFlags struct{ all, repair bool }
+type verifyFlags struct{ all, repair, acceptLoss bool }
 
 // tally counts the findings of verify.
 type tally struct {
@@ -127,6 +136,9 @@ func (t *tally) add(ps []report.Problem) {
 }
 
 func verifyOne(ctx context.Context, node *client.Client, id core.SessionID, f verifyFlags) (api.Report, error) {
+	if f.acceptLoss {
+		return node.AcceptLoss(ctx, string(id))
+	}
 	if f.repair {
 		return node.Repair(ctx, string(id))
 	}
