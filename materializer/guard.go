@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/stream"
 )
@@ -30,6 +31,7 @@ type Guard struct {
 	snapshots *Snapshots
 	logger    *slog.Logger
 	directory atomic.Pointer[Rows]
+	away      atomic.Int64  // when the bucket did not answer, in nanoseconds
 	surveyed  atomic.Bool   // all snapshots were compared with the log
 	wake      chan struct{} // has an element if there is something to heal
 
@@ -83,7 +85,7 @@ func (g *Guard) Opened(ctx context.Context, id core.SessionID, end uint64) {
 	}
 	suspect := (*rows).Seq(id) > end
 	if !suspect && !g.surveyed.Load() {
-		kept, err := g.snapshots.Kept(ctx, g.log.Name(), id)
+		kept, err := g.kept(ctx, id)
 		w := witnesses{snapshots: kept}
 		suspect = err == nil && w.loss(id, end) != nil
 	}
@@ -92,6 +94,30 @@ func (g *Guard) Opened(ctx context.Context, id core.SessionID, end uint64) {
 			g.logger.Warn("cannot find out whether the log lost records of a session", "session", id, "err", err)
 		}
 	}
+}
+
+const (
+	// keptTimeout is how long the bucket may take to list a session's snapshots.
+	keptTimeout = 2 * time.Second
+	// awayFor is how long the bucket is not asked after it did not answer, so that
+	// requests that do not need it do not wait for it.
+	awayFor = 30 * time.Second
+)
+
+// kept returns the snapshots of a session. It does not wait for a bucket that does not
+// answer.
+func (g *Guard) kept(ctx context.Context, id core.SessionID) ([]blobstore.Info, error) {
+	if time.Since(time.Unix(0, g.away.Load())) < awayFor {
+		return nil, fmt.Errorf("snapshots of session %s: the object store does not answer: %w", id, core.ErrUnavailable)
+	}
+	asking, cancel := context.WithTimeout(ctx, keptTimeout)
+	defer cancel()
+	all, err := g.snapshots.Kept(asking, g.log.Name(), id)
+	if err != nil && ctx.Err() == nil {
+		g.away.Store(time.Now().UnixNano())
+		err = fmt.Errorf("%w: %w", err, core.ErrUnavailable)
+	}
+	return all, err
 }
 
 // Refuse implements engine.Witness.
@@ -181,7 +207,7 @@ func (g *Guard) witnesses(ctx context.Context, id core.SessionID) (w witnesses, 
 			return w, err
 		}
 	}
-	w.snapshots, err = g.snapshots.Kept(ctx, g.log.Name(), id)
+	w.snapshots, err = g.kept(ctx, id)
 	if errors.Is(err, core.ErrUnavailable) && w.row.Seq > 0 {
 		err = nil // the row alone may prove it
 	}
