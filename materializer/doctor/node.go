@@ -148,7 +148,7 @@ func (d *Doctor) losses(_ context.Context, f *finder) (string, error) {
 		f.add(report.Warning, "log", "a server's copy of it lacks records that others have", "sessctl verify --all names the sessions; check that server's disk")
 	}
 	for _, l := range d.Materializer.Guard().Losses() {
-		f.add(Danger, string(l.Session), l.String(), "restore it from a backup, or accept the loss: sessctl verify --accept-loss "+string(l.Session))
+		f.add(report.Danger, string(l.Session), l.String(), "restore it from a backup, or accept the loss: sessctl verify --accept-loss "+string(l.Session))
 	}
 	return "records that are proved, and those stored again since the node started", nil
 }
