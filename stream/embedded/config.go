@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -167,6 +168,9 @@ func (c Config) check() error {
 	}
 	if c.GroupCommit && (c.SyncEvery != 0 || c.Listen != "" || c.Cluster != nil) {
 		fault("GroupCommit: is set together with SyncEvery, Listen or Cluster")
+	}
+	if c.GroupCommit && runtime.GOOS == "windows" {
+		fault("GroupCommit: Windows cannot flush directories")
 	}
 	if c.MaxStore < 0 {
 		fault("MaxStore: %d is negative", c.MaxStore)
