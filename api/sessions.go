@@ -27,6 +27,9 @@ type ReadOptions struct {
 	// every write that was acknowledged before the request. Without it, a server that
 	// was just partitioned may give an older answer.
 	Strict bool
+	// At is a moment in the past, for reads that have one: the number of a record,
+	// a cursor, or entry:ID for the record that added the entry. Empty for now.
+	At string
 }
 
 // Digested is a digest of a session's beginning: its header and first entries as

@@ -140,10 +140,11 @@ func (e *divergedError) Unwrap() error { return e.ConflictError }
 // entry.
 func (s *Session) divergedSince(ctx context.Context, f *core.File, a Append) error {
 	var want core.Cursor
-	err := s.replay(ctx, func(st *core.State) {
+	err := s.replay(ctx, func(st *core.State) error {
 		if want == (core.Cursor{}) || !diverged(st, a.Head, f) {
 			want = st.Cursor()
 		}
+		return nil
 	})
 	if err != nil {
 		return err

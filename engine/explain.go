@@ -137,7 +137,7 @@ func (s *Session) leafLastSeen(ctx context.Context, a Append, why error) (core.L
 	}
 	var seenLeaf core.Leaf
 	found := false
-	err := s.replay(ctx, func(st *core.State) {
+	err := s.replay(ctx, func(st *core.State) error {
 		switch {
 		case a.After != nil:
 			if st.Cursor() == *a.After {
@@ -150,6 +150,7 @@ func (s *Session) leafLastSeen(ctx context.Context, a Append, why error) (core.L
 		case holder != nil && st.Seq < holder.Seq:
 			seenLeaf, found = st.Leaf(a.Head), true
 		}
+		return nil
 	})
 	if err == nil && !found {
 		err = fmt.Errorf("where head %q of session %s seenLeaf is not in the log any more: %w", a.Head, s.id, core.ErrLost)
@@ -158,8 +159,8 @@ func (s *Session) leafLastSeen(ctx context.Context, a Append, why error) (core.L
 }
 
 // replay calls see with the session's state after each record, from the oldest
-// usable base.
-func (s *Session) replay(ctx context.Context, see func(*core.State)) error {
+// usable base, until see returns an error.
+func (s *Session) replay(ctx context.Context, see func(*core.State) error) error {
 	log := s.ss.cfg.Log
 	last, err := log.LastLink(ctx, s.id)
 	if err != nil {
@@ -176,11 +177,14 @@ func (s *Session) replay(ctx context.Context, see func(*core.State)) error {
 		if err != nil {
 			return err
 		}
-		see(v.st)
-		return s.ss.readAfter(ctx, &v, last, func(r *core.Record) error {
-			err := v.read(r)
-			see(v.st)
+		if err := see(v.st); err != nil {
 			return err
+		}
+		return s.ss.readAfter(ctx, &v, last, func(r *core.Record) error {
+			if err := v.read(r); err != nil {
+				return err
+			}
+			return see(v.st)
 		})
 	}
 	return fmt.Errorf("session %s has no base: %w", s.id, core.ErrCorrupt)

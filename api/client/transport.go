@@ -176,6 +176,7 @@ func setReadOptions(q url.Values, d api.ReadOptions) {
 	if d.Strict {
 		q.Set("strict", "true")
 	}
+	setIf(q, "at", d.At)
 }
 
 // dryAnswer returns an error if r, the answer of the node at base, is not that of

@@ -87,7 +87,8 @@ var (
 		text("seen", "A cursor. The answer includes the record that it names; the node waits for that record for up to five seconds."),
 		yes("strict", "If true, the answer includes every write that was acknowledged before the request. A quorum of the log's servers confirms this."),
 	}
-	view = []param{
+	moment = []param{text("at", "A moment in the past: the number of a record, a cursor, or entry:ID for the record that added that entry. Default: now.")}
+	view   = []param{
 		text("head", "The head to read; default main."),
 		text("leaf", "The id of the entry to read from, or null for the position before all entries. Takes precedence over head."),
 	}
@@ -215,15 +216,15 @@ var calls = map[string]call{
 		tag: "sessions", id: "import", sum: "Import a session file, or its parts", in: []any{fileBytes, partList}, out: api.Imported{}, header: []param{asWriter, ifSame, ifHead},
 		query: importQuery,
 	},
-	"GET /v1/sessions/{id}":      {tagged: true, tag: "sessions", id: "info", sum: "Get a summary of a session", out: api.Info{}, query: with(profile, demand)},
-	"GET /v1/sessions/{id}/tree": {tagged: true, tag: "sessions", id: "tree", sum: "List the entries in display order", out: []core.TreeNode{}, query: with(profile, demand), back: []string{api.HeaderCursor}},
+	"GET /v1/sessions/{id}":      {tagged: true, tag: "sessions", id: "info", sum: "Get a summary of a session", out: api.Info{}, query: with(profile, moment, demand)},
+	"GET /v1/sessions/{id}/tree": {tagged: true, tag: "sessions", id: "tree", sum: "List the entries in display order", out: []core.TreeNode{}, query: with(profile, moment, demand), back: []string{api.HeaderCursor}},
 	"GET /v1/sessions/{id}/context": {
 		tag: "sessions", id: "context", sum: "Get the context as the agent's own context builder returns it", out: json.RawMessage{},
-		query: with(view, profile, demand), back: []string{api.HeaderCursor},
+		query: with(view, profile, moment, demand), back: []string{api.HeaderCursor},
 	},
 	"GET /v1/sessions/{id}/entries": {
 		tagged: true, tag: "sessions", id: "entries", sum: "Read the entry lines, in the order in which they were stored", out: entryLines, back: []string{api.HeaderCursor},
-		query: with([]param{yes("path", "Only the entries on the path from the root to head or leaf.")}, view, demand),
+		query: with([]param{yes("path", "Only the entries on the path from the root to head or leaf.")}, view, moment, demand),
 	},
 	"GET /v1/sessions/{id}/state": {
 		tagged: true, tag: "sessions", id: "state", sum: "Get everything that an agent's view needs, as of one record", query: demand, back: []string{api.HeaderCursor},
@@ -231,7 +232,7 @@ var calls = map[string]call{
 	},
 	"GET /v1/sessions/{id}/children": {
 		tagged: true, tag: "sessions", id: "children", sum: "Read the lines of an entry's children", out: entryLines, back: []string{api.HeaderCursor},
-		query: with([]param{text("of", "The parent's id. Default: return the roots.")}, demand),
+		query: with([]param{text("of", "The parent's id. Default: return the roots.")}, moment, demand),
 	},
 	"GET /v1/sessions/{id}/digest": {
 		tagged: true, tag: "sessions", id: "digest", sum: "Get the digest of a session's first entries, to compare with a file", out: api.Digested{}, back: []string{api.HeaderCursor},
@@ -239,7 +240,7 @@ var calls = map[string]call{
 	},
 	"GET /v1/sessions/{id}/export": {
 		tagged: true, tag: "sessions", id: "export", sum: "Export the session as a file of its agent or of another", out: []any{fileBytes, written},
-		query: with([]param{yes("original", "Return the imported file unchanged."), yes("packed", "Return the header and all entries as the log has them: one file for a session of which the agent keeps several."), text("as", "Convert to a file of this agent.")}, view, demand),
+		query: with([]param{yes("original", "Return the imported file unchanged."), yes("packed", "Return the header and all entries as the log has them: one file for a session of which the agent keeps several."), text("as", "Convert to a file of this agent.")}, view, moment, demand),
 		back:  []string{api.HeaderCursor, api.HeaderDir, api.HeaderFile, api.HeaderLost, "Content-Length"},
 	},
 	"GET /v1/sessions/{id}/file": {

@@ -51,11 +51,14 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request) error {
 	var h core.Header
 	var es []core.Entry
 	var o core.Origin
-	_ = sess.View(func(st *core.State) error {
+	err = viewAt(r, sess, func(st *core.State) error {
 		d, h, es, o = st.Dialect, st.Header, st.Entries, st.Origin
 		w.Header().Set(api.HeaderCursor, st.Cursor().String())
 		return nil
 	})
+	if err != nil {
+		return err
+	}
 	if r.URL.Query().Get("packed") == "true" && !notModifiedSinceCursor(w, r) {
 		return s.lines(w, r, core.HeaderFirst(h, es))
 	}
@@ -202,7 +205,7 @@ func (s *Server) exportAs(w http.ResponseWriter, r *http.Request, as string) err
 	}
 	var res convert.Result
 	external := false
-	err = sess.View(func(st *core.State) error {
+	err = viewAt(r, sess, func(st *core.State) error {
 		leaf, err := leafOf(st, r)
 		if err != nil {
 			return err

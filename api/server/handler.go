@@ -143,6 +143,9 @@ func (s *Server) serve(rt *route, h handler) http.Handler {
 		if err == nil {
 			err = who.may(rt, r.PathValue("id"))
 		}
+		if err == nil {
+			err = checkQuery(rt, r)
+		}
 		if err != nil {
 			setRetryAfter(w, err)
 			s.logAccess(r, who, writeProblem(w, err).Code)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
@@ -22,7 +23,11 @@ func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	info, err := infoOf(sess, p)
+	var info api.Info
+	err = viewAt(r, sess, func(st *core.State) error {
+		info, err = infoOfState(st, p)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -30,6 +35,27 @@ func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	return answer(w, http.StatusOK, info)
+}
+
+// viewAt calls f with the session as it is, or, with ?at=, as it was then.
+func viewAt(r *http.Request, sess *engine.Session, f func(*core.State) error) error {
+	at := r.URL.Query().Get("at")
+	if at == "" {
+		return sess.View(f)
+	}
+	m := engine.Moment{}
+	var isEntry bool
+	if m.Entry, isEntry = strings.CutPrefix(at, "entry:"); !isEntry {
+		var err error
+		number, _, _ := strings.Cut(at, "-") // of a cursor
+		if m.Seq, err = strconv.ParseUint(number, 10, 64); err != nil {
+			m.Seq = 0
+		}
+	}
+	if m.Seq == 0 && m.Entry == "" || m.Seq == 0 && !isEntry {
+		return fmt.Errorf("at=%.64q: use the number of a record, or entry:ID: %w", at, core.ErrInvalid)
+	}
+	return sess.ViewAt(r.Context(), m, f)
 }
 
 // answerInfo answers with the session as it is in memory.
@@ -91,7 +117,7 @@ func (s *Server) tree(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var tree []core.TreeNode
-	err = sess.View(func(st *core.State) error {
+	err = viewAt(r, sess, func(st *core.State) error {
 		v, err := viewOf(st, p, st.Leaf(core.MainHead))
 		if err != nil {
 			return err
@@ -123,7 +149,7 @@ func (s *Server) context(w http.ResponseWriter, r *http.Request) error {
 	}
 	var built json.RawMessage
 	external := false
-	err = sess.View(func(st *core.State) error {
+	err = viewAt(r, sess, func(st *core.State) error {
 		leaf, err := leafOf(st, r)
 		if err != nil {
 			return err
@@ -157,7 +183,7 @@ func (s *Server) entries(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var es []core.Entry
-	err = sess.View(func(st *core.State) (err error) {
+	err = viewAt(r, sess, func(st *core.State) (err error) {
 		es = st.Entries
 		w.Header().Set(api.HeaderCursor, st.Cursor().String())
 		if r.URL.Query().Get("path") != "true" {
@@ -254,7 +280,7 @@ func (s *Server) children(w http.ResponseWriter, r *http.Request) error {
 	}
 	of := r.URL.Query().Get("of")
 	var es []core.Entry
-	err = sess.View(func(st *core.State) error {
+	err = viewAt(r, sess, func(st *core.State) error {
 		if _, ok := st.Entry(of); of != "" && !ok {
 			return fmt.Errorf("session %s has no entry %.64q: %w", st.ID, of, core.ErrNotFound)
 		}

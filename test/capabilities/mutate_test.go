@@ -71,7 +71,7 @@ var mutations = []mutation{
 		"if !s.Last.Aside {", "if true {",
 	},
 	{
-		"openrath_closed", "a fork of a closed session is closed", "core/dialect/openrath/derive.go",
+		"openrath_derived", "a whole fork of a closed session is closed", "core/dialect/openrath/derive.go",
 		"es, err = d.renumbered(chunks(es))", "es, err = d.renumbered(es)",
 	},
 	{
@@ -85,6 +85,14 @@ var mutations = []mutation{
 	{
 		"openrath_derived", "chunks keep their numbers", "core/dialect/openrath/derive.go",
 		"if bytes.Equal(line, es[i].Line) {", "if bytes.Equal(line, es[i].Line) || true {",
+	},
+	{
+		"time_travel", "every moment is now", "api/server/read.go",
+		"if at == \"\" {\n\t\treturn sess.View(f)", "if at != \"-\" {\n\t\treturn sess.View(f)",
+	},
+	{
+		"time_travel", "unknown query parameters are ignored", "api/server/query.go",
+		"if !slices.Contains(known, name) {", "if false {",
 	},
 	{
 		"dangling", "targets need not exist", "core/dialect/internal/tree/admit.go",

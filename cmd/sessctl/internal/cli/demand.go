@@ -17,6 +17,7 @@ type demandFlags struct {
 // Add adds the flags to cmd.
 func (d *demandFlags) Add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&d.seen, "seen", "", "wait until the session has the record of this `CURSOR`")
+	cmd.Flags().StringVar(&d.At, "at", "", "read the session as it was at `RECORD`, a number or cursor, or at entry:ID")
 	cmd.Flags().BoolVar(&d.strict, "strict", false, "read with confirmation by a quorum of the log's servers")
 }
 
@@ -34,7 +35,7 @@ func (d *demandFlags) on(src Source) (Source, error) {
 		return src, nil
 	}
 	if src.File != nil {
-		return src, Usagef("--seen and --strict require a session in the log, not a file")
+		return src, Usagef("--at, --seen and --strict require a session in the log, not a file")
 	}
 	src.Node = src.Node.WithReadOptions(d.ReadOptions)
 	return src, nil
