@@ -171,7 +171,7 @@ func TestInvalidFeedPositionIsRejected(t *testing.T) {
 		}
 	}
 	for query, want := range map[string]int{
-		"session=x": 400, "session=session-a&cwd=/w": 400, "state=nonsense": 200, "limit=1": 200,
+		"session=x": 400, "session=session-a&cwd=/w": 400, "state=nonsense": 200, "limit=1": 400,
 		strings.Repeat("session=session-a&", 101): 400,
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
