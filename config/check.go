@@ -134,6 +134,9 @@ func checkNATS(c Config, bad reporter) {
 	}
 	if n.Listen != "" {
 		checkAddr(n.Listen, "nats.listen", bad)
+		if c.Closed() && n.Token == "" {
+			bad("nats.token", "empty, but the API requires a token: any process on this host could read all sessions at nats.listen; set it")
+		}
 	}
 	pair(c.Cluster.Cert, c.Cluster.Key, "cluster", bad)
 	if (c.Cluster.Cert == "") != (c.Cluster.CA == "") {
@@ -146,6 +149,9 @@ func checkNATS(c Config, bad reporter) {
 		return
 	}
 	checkAddr(c.Cluster.Listen, "cluster.listen", bad)
+	if c.Closed() && c.Cluster.Secret == "" {
+		bad("cluster.secret", "empty, but the API requires a token: any process on this host could join the cluster and read all sessions; set it on every node")
+	}
 	for _, r := range c.Cluster.Routes {
 		checkAddr(r, "cluster.routes", bad)
 	}

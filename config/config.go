@@ -49,7 +49,7 @@ type NATS struct {
 	Cert     string `yaml:"cert" doc:"certificate file, presented to url, or by the embedded server on nats.listen; reloaded when it changes"`
 	Key      string `yaml:"key" doc:"file of that certificate's key"`
 	Listen   string `yaml:"listen" doc:"HOST:PORT where the embedded server accepts clients; empty: only this process"`
-	Token    string `yaml:"token" doc:"token that clients of the embedded server must show; required beyond loopback" secret:"true"`
+	Token    string `yaml:"token" doc:"token that clients of the embedded server must show; required beyond loopback, and if the API requires a token" secret:"true"`
 	Sync     Sync   `yaml:"sync" doc:"flush interval of the embedded server; 0: each record before its answer; group: one flush for all that wait, on a single server without listen. Anything else can lose acknowledged records at a power cut. With url: that server's interval; 0: unknown, 2m is assumed"`
 	MaxStore Size   `yaml:"max_store" doc:"disk space for the embedded server; 0: three quarters of what is free"`
 }
@@ -59,7 +59,7 @@ type Cluster struct {
 	Name   string `yaml:"name" doc:"the cluster's name, the same on all its nodes; empty: a single server"`
 	Listen string `yaml:"listen" doc:"HOST:PORT where other nodes reach this one"`
 	Routes List   `yaml:"routes" doc:"HOST:PORT of every node of the cluster, this one included"`
-	Secret string `yaml:"secret" doc:"shared secret of the nodes; required beyond loopback" secret:"true"`
+	Secret string `yaml:"secret" doc:"shared secret of the nodes; required beyond loopback, and if the API requires a token" secret:"true"`
 	Cert   string `yaml:"cert" doc:"certificate file for links between nodes, valid for the hosts of routes as server and client; reloaded when it changes; empty: no TLS"`
 	Key    string `yaml:"key" doc:"file of that certificate's key"`
 	CA     string `yaml:"ca" doc:"file of certificate authorities that sign the nodes' certificates"`

@@ -117,6 +117,39 @@ func TestCheckRefusesSettingsThatLoseData(t *testing.T) {
 	}
 }
 
+// On a host of several users, a token for the API protects nothing if the ports of
+// the embedded server ask for none.
+func TestCheckRequiresSecretsOfAllPortsBesideAToken(t *testing.T) {
+	t.Parallel()
+	cluster := Cluster{Name: "c", Listen: "127.0.0.1:1", Routes: List{"127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"}}
+	for _, c := range []struct {
+		name, want string
+		change     func(*Config)
+	}{
+		{"a cluster on loopback", "", func(c *Config) { c.Cluster = cluster }},
+		{"with a token", "cluster.secret:", func(c *Config) { c.Cluster, c.Token = cluster, "t" }},
+		{"with certificates of clients", "cluster.secret:", func(c *Config) {
+			c.Cluster, c.TLS = cluster, TLS{Cert: "c", Key: "k", ClientCA: "ca", Subjects: List{"ops=admin"}}
+		}},
+		{"with a token and a secret", "", func(c *Config) { c.Cluster, c.Token = cluster, "t"; c.Cluster.Secret = "s" }},
+		{"a NATS port on loopback", "", func(c *Config) { c.NATS.Listen = "127.0.0.1:1" }},
+		{"a NATS port with a token of the API", "nats.token:", func(c *Config) { c.NATS.Listen, c.Token = "127.0.0.1:1", "t" }},
+		{"a NATS port with both", "", func(c *Config) { c.NATS.Listen, c.NATS.Token, c.Token = "127.0.0.1:1", "n", "t" }},
+	} {
+		got := Default("/data", "host")
+		got.Blobs.Store, got.Blobs.S3.Endpoint, got.Blobs.S3.Bucket = "s3", "http://127.0.0.1:9", "b"
+		if c.change(&got); got.Cluster.Name == "" {
+			got.Blobs.Store = "fs"
+		}
+		switch err := Check(got); {
+		case c.want == "" && err != nil:
+			t.Errorf("%s: %v", c.name, err)
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%s: %v; want %s", c.name, err, c.want)
+		}
+	}
+}
+
 func TestSizes(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]Size{"0": 0, "4096": 4096, "64KiB": 64 << 10, "256 MiB": 256 << 20, "1GiB": 1 << 30, "2TiB": 2 << 40} {
