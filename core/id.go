@@ -4,6 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Limits of a session's name in the log.
@@ -72,6 +75,30 @@ func CheckHead(name string) error {
 		if !isIDByte(name[i]) && name[i] != '.' {
 			return fmt.Errorf("head name %q has %q at position %d, only A-Z a-z 0-9 _ - . are allowed: %w",
 				clip(name, 40), name[i], i+1, ErrInvalid)
+		}
+	}
+	return nil
+}
+
+// ParseNewSessionID is ParseSessionID for a session that a caller names. It also
+// refuses a leading "-", which command lines read as an option.
+func ParseNewSessionID(s string) (SessionID, error) {
+	if strings.HasPrefix(s, "-") {
+		return "", fmt.Errorf("session id %q begins with -, which command lines read as an option: %w", clip(s, 40), ErrInvalid)
+	}
+	return ParseSessionID(s)
+}
+
+// CheckNewEntryID returns ErrInvalid for an id that no URL or terminal can carry:
+// "." and "..", and one with control or format characters. Files that agents wrote
+// keep such ids.
+func CheckNewEntryID(id string) error {
+	if id == "." || id == ".." {
+		return fmt.Errorf("entry id %q is a step of a path: %w", id, ErrInvalid)
+	}
+	for _, r := range id {
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == utf8.RuneError {
+			return fmt.Errorf("entry id %.64q has the character %U, which is not shown as it is: %w", id, r, ErrInvalid)
 		}
 	}
 	return nil

@@ -113,6 +113,9 @@ func (s *Session) prepare(ctx context.Context, a Append) (*request, error) {
 	}
 	for i, line := range a.Lines {
 		e, err := checkLine(d, line, a.Loose)
+		if err == nil && !a.Loose {
+			err = core.CheckNewEntryID(e.ID)
+		}
 		if err != nil {
 			return nil, &core.LineError{Line: i + 1, ID: e.ID, Err: err}
 		}

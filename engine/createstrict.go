@@ -53,6 +53,9 @@ func admitAll(d core.Dialect, all core.Dialects, h core.Header, n session.New) (
 	es := make([]core.Entry, len(n.Lines))
 	for i, line := range n.Lines {
 		e, err := checkLine(d, line, false)
+		if err == nil {
+			err = core.CheckNewEntryID(e.ID)
+		}
 		if err != nil {
 			return nil, &core.LineError{Line: i + 1, ID: e.ID, Err: err}
 		}
