@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/image"
 )
 
 // Amend replaces lines of existing entries, as agents do in their files when they
@@ -73,6 +75,8 @@ func (s *Session) Amend(ctx context.Context, a Amend) (core.Cursor, error) {
 		if a.inline {
 			a.Given = es
 			es, _, err = s.ss.StoreImages(ctx, es)
+		} else {
+			image.EscapeForeignLines(es, func(d core.Digest) bool { return a.brings(st, es, d) })
 		}
 		if err != nil {
 			return nil, err
@@ -101,6 +105,22 @@ func (s *Session) Amend(ctx context.Context, a Amend) (core.Cursor, error) {
 		err = s.ss.RenewImages(ctx, a.Began, a.Given)
 	}
 	return at, err
+}
+
+// brings reports whether d is an image of the entries that es replaces, or of the
+// given lines.
+func (a *Amend) brings(st *core.State, es []core.Entry, d core.Digest) bool {
+	for i := range es {
+		if old, ok := st.Entry(es[i].ID); ok && slices.Contains(core.BlobsOf(old.Line), d) {
+			return true
+		}
+	}
+	for i := range a.Given {
+		if line, _ := image.Externalize(a.Given[i].Line); slices.Contains(core.BlobsOf(line), d) {
+			return true
+		}
+	}
+	return false
 }
 
 // amended returns es without those that do not change.

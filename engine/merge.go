@@ -7,6 +7,7 @@ import (
 	"github.com/oklog/ulid/v2"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/convert"
+	"github.com/sesslog/sesslog/core/image"
 	"github.com/sesslog/sesslog/core/lineage"
 	"github.com/sesslog/sesslog/core/tree"
 )
@@ -46,6 +47,7 @@ func (ss *Sessions) Merge(ctx context.Context, a, b *Session, m Merge) (*Session
 	if err != nil {
 		return nil, fmt.Errorf("merge session %s with %s: %w", a.id, b.id, err)
 	}
+	image.EscapeForeignLines(es, image.OwnBlobs(first.Entries, second.Entries))
 	now := ss.cfg.Now().UTC()
 	f := core.HeaderFields{ID: string(m.ID), Time: now.Format("2006-01-02T15:04:05.000Z"), CWD: m.CWD, Parent: first.header.ID}
 	if f.CWD == "" {

@@ -286,10 +286,15 @@ func (ss *Sessions) Inline(ctx context.Context, line []byte) ([]byte, error) {
 	})
 }
 
-// Resolve is Inline that also inserts the images of the agent's own store. Unknown
-// ones stay references.
-func (ss *Sessions) Resolve(ctx context.Context, v []byte) ([]byte, error) {
-	return image.Resolve(v, func(d core.Digest) ([]byte, error) { return ss.cfg.Blobs.Get(ctx, d) })
+// Resolve is Inline that also inserts the images of the agent's own store. Those
+// that are unknown, or that may does not allow, stay references.
+func (ss *Sessions) Resolve(ctx context.Context, v []byte, may func(core.Digest) bool) ([]byte, error) {
+	return image.Resolve(v, func(d core.Digest) ([]byte, error) {
+		if !may(d) {
+			return nil, core.ErrNotFound
+		}
+		return ss.cfg.Blobs.Get(ctx, d)
+	})
 }
 
 func (ss *Sessions) session(v view) *Session {

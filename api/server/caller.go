@@ -141,6 +141,15 @@ func (c caller) mayUse(id core.SessionID) error {
 	return fmt.Errorf("session %.140q: this token is for sessions whose id begins with %s: %w", id, c.Prefix, api.ErrForbidden)
 }
 
+// readable returns which blobs c may read through a session whose lines keep those
+// that own reports: a caller for some sessions cannot ask for others.
+func (c caller) readable(own func(core.Digest) bool) func(core.Digest) bool {
+	if c.Prefix == "" {
+		return func(core.Digest) bool { return true }
+	}
+	return own
+}
+
 // mayCreate is mayUse for a new session. Without an id the node generates one,
 // which has no prefix.
 func (c caller) mayCreate(id core.SessionID) error {

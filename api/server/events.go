@@ -15,6 +15,7 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/image"
 	"github.com/sesslog/sesslog/core/storage"
 	"github.com/sesslog/sesslog/engine"
 )
@@ -143,6 +144,9 @@ func (s *Server) sendEvent(ctx context.Context, out *eventWriter, z *storage.Laz
 		lines = bytes.Split(body, []byte("\n"))
 		if z.Kind == core.KindOpen {
 			lines = lines[1:] // the origin is not a line of the agent
+			if len(lines) > 0 {
+				lines[0] = image.Escape(lines[0]) // the header
+			}
 		}
 	case z.Kind == core.KindRedact:
 		lines = bytes.Split(body, []byte("\n"))

@@ -67,13 +67,22 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	if !original {
-		return s.lines(w, r, d.Layout(h, es))
+		return s.lines(w, r, layout(d, h, es))
 	}
 	if !o.Original.IsZero() {
 		return s.writeBlob(w, r, o.Original)
 	}
 	// No original is kept, so the file was byte-identical to its first entries.
-	return s.lines(w, r, d.Layout(h, es[:min(o.Entries, len(es))]))
+	return s.lines(w, r, layout(d, h, es[:min(o.Entries, len(es))]))
+}
+
+// layout returns the lines of a session's file for Server.lines. Some agents' files
+// are made of the entries' parts, so only images of es may be restored in them.
+func layout(d core.Dialect, h core.Header, es []core.Entry) []core.Entry {
+	h.Line = image.Escape(h.Line)
+	lines := d.Layout(h, es)
+	image.EscapeForeignLines(lines, image.OwnBlobs(es))
+	return lines
 }
 
 func (s *Server) file(w http.ResponseWriter, r *http.Request) error {
@@ -91,7 +100,7 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		lines = st.Dialect.Layout(st.Header, es)
+		lines = layout(st.Dialect, st.Header, es)
 		dir, name := st.Dialect.FileName(st.Header)
 		w.Header().Set(api.HeaderDialect, st.Dialect.Name())
 		w.Header().Set(api.HeaderDir, dir)
@@ -204,6 +213,7 @@ func (s *Server) exportAs(w http.ResponseWriter, r *http.Request, as string) err
 		return err
 	}
 	var res convert.Result
+	var es []core.Entry
 	external := false
 	err = viewAt(r, sess, func(st *core.State) error {
 		leaf, err := leafOf(st, r)
@@ -211,7 +221,7 @@ func (s *Server) exportAs(w http.ResponseWriter, r *http.Request, as string) err
 			return err
 		}
 		w.Header().Set(api.HeaderCursor, st.Cursor().String())
-		external = st.Dialect.ImageStore() != "" && to.ImageStore() == ""
+		es, external = st.Entries, st.Dialect.ImageStore() != "" && to.ImageStore() == ""
 		res, err = convert.Convert(convert.Request{
 			From: st.Dialect, To: to, Header: st.Header, Entries: st.Entries, Leaf: leaf,
 			ID:   convert.SessionID(string(st.ID), as),
@@ -222,9 +232,12 @@ func (s *Server) exportAs(w http.ResponseWriter, r *http.Request, as string) err
 	if err != nil {
 		return err
 	}
-	lines := to.Layout(res.Header, res.Entries)
+	own := image.OwnBlobs(es)
+	res.Entries = slices.Clone(res.Entries)
+	image.EscapeForeignLines(res.Entries, own)
+	lines := layout(to, res.Header, res.Entries)
 	if external {
-		if err := s.inlineImages(r, lines, &res.Lost); err != nil {
+		if err := s.inlineImages(r, lines, own, &res.Lost); err != nil {
 			return err
 		}
 	}
@@ -249,16 +262,20 @@ func createdAt(st *core.State) string {
 }
 
 // inlineImages turns references to images of an agent's own store into images of
-// the log, if they are here. Others stay references and are counted in lost.
-func (s *Server) inlineImages(r *http.Request, lines []core.Entry, lost *[]convert.Loss) error {
+// the log, if they are here and the caller may read them. Others stay references and
+// are counted in lost.
+func (s *Server) inlineImages(r *http.Request, lines []core.Entry, own func(core.Digest) bool, lost *[]convert.Loss) error {
 	missing := 0
+	may := callerOf(r.Context()).readable(own)
 	for i := range lines {
 		line, err := image.ImportRefs(lines[i].Line, func(d core.Digest) bool {
-			_, err := s.cfg.Blobs.Stat(r.Context(), blobstore.Ref(d))
-			if err != nil {
-				missing++
+			if may(d) {
+				if _, err := s.cfg.Blobs.Stat(r.Context(), blobstore.Ref(d)); err == nil {
+					return true
+				}
 			}
-			return err == nil
+			missing++
+			return false
 		})
 		if err != nil {
 			return fmt.Errorf("entry %.64q: %w", lines[i].ID, err)

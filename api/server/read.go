@@ -10,6 +10,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/core/image"
 	"github.com/sesslog/sesslog/core/tree"
 	"github.com/sesslog/sesslog/engine"
 )
@@ -148,6 +149,7 @@ func (s *Server) context(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var built json.RawMessage
+	var es []core.Entry
 	external := false
 	err = viewAt(r, sess, func(st *core.State) error {
 		leaf, err := leafOf(st, r)
@@ -158,7 +160,7 @@ func (s *Server) context(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		external = v.Dialect.ImageStore() != ""
+		es, external = st.Entries, v.Dialect.ImageStore() != ""
 		w.Header().Set(api.HeaderCursor, st.Cursor().String())
 		built, err = v.Dialect.Context(v.Entries, v.Leaf)
 		return err
@@ -166,11 +168,13 @@ func (s *Server) context(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	putBack := s.cfg.Sessions.Inline
+	own := image.OwnBlobs(es)
+	out := image.EscapeForeign(built, own)
 	if external {
-		putBack = s.cfg.Sessions.Resolve
+		out, err = s.cfg.Sessions.Resolve(r.Context(), out, callerOf(r.Context()).readable(own))
+	} else {
+		out, err = s.cfg.Sessions.Inline(r.Context(), out)
 	}
-	out, err := putBack(r.Context(), built)
 	if err != nil {
 		return err
 	}
@@ -258,7 +262,7 @@ func (s *Server) state(w http.ResponseWriter, r *http.Request) error {
 				head.Claims[name] = *h.Claim
 			}
 		}
-		es = core.HeaderFirst(st.Header, st.Entries)
+		es = core.HeaderFirst(core.Header{Line: image.Escape(st.Header.Line)}, st.Entries)
 		return nil
 	})
 	first, err := marshal(head)
