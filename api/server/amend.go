@@ -13,7 +13,7 @@ import (
 
 // amend replaces the line of an entry.
 func (s *Server) amend(w http.ResponseWriter, r *http.Request) error {
-	body, release, err := s.readBody(w, r)
+	body, release, err := s.readBody(r)
 	if err != nil {
 		return err
 	}

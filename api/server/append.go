@@ -17,7 +17,7 @@ import (
 )
 
 func (s *Server) append(w http.ResponseWriter, r *http.Request) error {
-	body, release, err := s.readBody(w, r)
+	body, release, err := s.readBody(r)
 	if err != nil {
 		return err
 	}

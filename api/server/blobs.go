@@ -56,12 +56,12 @@ func (s *Server) blob(w http.ResponseWriter, r *http.Request) error {
 }
 
 // readBlob reads a body and verifies it against the digest in the path.
-func (s *Server) readBlob(w http.ResponseWriter, r *http.Request) (body []byte, release func(), err error) {
+func (s *Server) readBlob(r *http.Request) (body []byte, release func(), err error) {
 	d, err := core.ParseDigest(r.PathValue("digest"))
 	if err != nil {
 		return nil, nil, err
 	}
-	body, release, err = s.readContent(w, r)
+	body, release, err = s.readContent(r)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -75,13 +75,17 @@ func (s *Server) readBlob(w http.ResponseWriter, r *http.Request) (body []byte, 
 // putBlob stores bytes under the digest in the path. Storing an existing blob is
 // not an error.
 func (s *Server) putBlob(w http.ResponseWriter, r *http.Request) error {
-	body, release, err := s.readBlob(w, r)
+	body, release, err := s.readBlob(r)
 	if err != nil {
 		return err
 	}
 	defer release()
-	if _, err := s.cfg.Blobs.Put(r.Context(), body); err != nil {
+	d, err := s.cfg.Blobs.Put(r.Context(), body)
+	if err != nil {
 		return materializer.BlobError(err)
+	}
+	if prefix := callerOf(r.Context()).Prefix; prefix != "" {
+		s.parts.add(prefix, core.Digest(d))
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil

@@ -13,13 +13,9 @@ import (
 	"github.com/sesslog/sesslog/core/storage"
 )
 
-// bodyTimeout is how long a sender may take to send the next bytes of a body.
-const bodyTimeout = 30 * time.Second
-
 // readBody returns the request's body. The caller calls release when it no longer
-// uses it. It reserves memory as bytes arrive, not as announced, and gives up
-// senders that stop sending.
-func (s *Server) readBody(w http.ResponseWriter, r *http.Request) (body []byte, release func(), err error) {
+// uses it. It reserves memory as bytes arrive, not as announced.
+func (s *Server) readBody(r *http.Request) (body []byte, release func(), err error) {
 	most := callerOf(r.Context()).body(s.cfg.MaxBody)
 	if r.ContentLength > most {
 		return nil, nil, fmt.Errorf("the body has %d bytes, %d are allowed (limits.body, or the token's): %w", r.ContentLength, most, core.ErrTooLarge)
@@ -30,7 +26,6 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) (body []byte, 
 			f()
 		}
 	}
-	rc := http.NewResponseController(w)
 	var b []byte
 	for {
 		if len(b) == cap(b) {
@@ -49,21 +44,14 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) (body []byte, 
 			held = append(held, free)
 			b = append(make([]byte, 0, int64(cap(b))+more), b...)
 		}
-		if err := rc.SetReadDeadline(time.Now().Add(bodyTimeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
-			release()
-			return nil, nil, err
-		}
 		n, err := r.Body.Read(b[len(b):cap(b)])
 		b = b[:len(b)+n]
 		if err == nil {
 			continue
 		}
 		if err == io.EOF {
-			_ = rc.SetReadDeadline(time.Time{}) // setting it succeeded above
 			return b, release, nil
 		}
-		// Keep the deadline: the server reads the rest of the body before it
-		// answers.
 		release()
 		return nil, nil, bodyError(len(b), err)
 	}

@@ -29,7 +29,7 @@ func isLines(r *http.Request) bool {
 
 // createWhole creates a session from its header and entries in one record.
 func (s *Server) createWhole(w http.ResponseWriter, r *http.Request) error {
-	body, release, err := s.readBody(w, r)
+	body, release, err := s.readBody(r)
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	q.ID = cmp.Or(q.ID, key, string(core.NewSessionID(ulid.Make())))
-	id, err := core.ParseSessionID(q.ID)
+	id, err := core.ParseNewSessionID(q.ID)
 	if err == nil {
 		err = callerOf(r.Context()).mayCreate(id)
 	}

@@ -26,7 +26,7 @@ func (s *Server) Handler() http.Handler {
 		case rt.has(follower | feedFollower):
 			mux.Handle(rt.pattern, s.observed(s.serve(rt, s.following(s.withDryRun(rt, s.handlerOf(rt))))))
 		default:
-			h := limited(s.limiters.requests, withWriteDeadline(s.withDryRun(rt, s.handlerOf(rt))))
+			h := s.shared(withWriteDeadline(s.withDryRun(rt, s.handlerOf(rt))))
 			mux.Handle(rt.pattern, s.observed(s.serve(rt, h)))
 		}
 	}
@@ -152,7 +152,7 @@ func (s *Server) serve(rt *route, h handler) http.Handler {
 			return
 		}
 		r = r.WithContext(withCaller(r.Context(), who))
-		r.Body = http.MaxBytesReader(unwrapResponse(w), r.Body, who.body(s.cfg.MaxBody))
+		r.Body = http.MaxBytesReader(unwrapResponse(w), paced(w, r), who.body(s.cfg.MaxBody))
 		r, cancel := withCallerTimeout(r)
 		defer cancel()
 		if err = h(w, r); err == nil {

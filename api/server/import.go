@@ -31,7 +31,7 @@ func importedFrom(q url.Values) ([]core.Lineage, error) {
 }
 
 func (s *Server) importFile(w http.ResponseWriter, r *http.Request) error {
-	raw, release, err := s.readContent(w, r)
+	raw, release, err := s.readContent(r)
 	if err != nil {
 		return err
 	}

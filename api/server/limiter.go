@@ -56,7 +56,7 @@ func (g *limiter) bound() api.Bound {
 
 // limiters bound what callers can make a server hold.
 type limiters struct {
-	requests  *limiter // that are being answered, followers not counted
+	requests  *shares // that are being answered, followers not counted
 	followers *limiter
 	feeds     *limiter // followers of several sessions: each has the broker watch shards for it
 	small     *limiter // bytes of bodies up to 1 MiB each
@@ -70,9 +70,12 @@ type limiters struct {
 // not delay small appends.
 const smallBody = 1 << 20
 
+// maxRequests is how many requests a node answers at a time.
+const maxRequests = 1000
+
 func newLimiters(maxBody int64) limiters {
 	return limiters{
-		requests:  newLimiter("requests", 1000, 0),
+		requests:  newShares(newLimiter("requests", maxRequests, 0)),
 		followers: newLimiter("followers", 1000, 0),
 		feeds:     newLimiter("followers of several sessions", 50, 0),
 		small:     newLimiter("bytes of small bodies", 128<<20, limiterTimeout),

@@ -151,7 +151,7 @@ func (s *Server) merge(w http.ResponseWriter, r *http.Request) error {
 	m := engine.Merge{HeadA: q.Head, HeadB: q.WithHead, CWD: q.CWD, By: q.By, Key: keyOf(r)}
 	m.ID = core.SessionID(m.Key)
 	if q.ID != "" {
-		id, err := core.ParseSessionID(q.ID)
+		id, err := core.ParseNewSessionID(q.ID)
 		if err != nil {
 			return err
 		}
@@ -255,7 +255,7 @@ func (s *Server) fork(w http.ResponseWriter, r *http.Request) error {
 		f.At = core.LeafAt(q.At)
 	}
 	if q.ID != "" {
-		id, err := core.ParseSessionID(q.ID)
+		id, err := core.ParseNewSessionID(q.ID)
 		if err != nil {
 			return err
 		}

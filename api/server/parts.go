@@ -8,6 +8,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"sync"
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/blobstore"
@@ -29,9 +30,9 @@ func (e *missingParts) Unwrap() error { return api.ErrMissingParts }
 
 // readContent returns the request's body or, if the body lists parts, the
 // content of the parts. The caller calls release after use.
-func (s *Server) readContent(w http.ResponseWriter, r *http.Request) (content []byte, release func(), err error) {
+func (s *Server) readContent(r *http.Request) (content []byte, release func(), err error) {
 	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != api.PartsType {
-		return s.readBody(w, r)
+		return s.readBody(r)
 	}
 	var list api.Parts
 	if err := readJSON(r, &list); err != nil {
@@ -48,7 +49,12 @@ func (s *Server) readContent(w http.ResponseWriter, r *http.Request) (content []
 func (s *Server) joinParts(ctx context.Context, parts []core.Digest) (content []byte, release func(), err error) {
 	missing := &missingParts{all: len(parts)}
 	var size int64
+	prefix := callerOf(ctx).Prefix
 	for _, d := range parts {
+		if prefix != "" && !s.parts.has(prefix, d) {
+			missing.digests = append(missing.digests, d)
+			continue
+		}
 		info, err := s.cfg.Blobs.Stat(ctx, blobstore.Ref(d))
 		if errors.Is(err, blobstore.ErrNotFound) {
 			missing.digests = append(missing.digests, d)
@@ -84,6 +90,44 @@ func (s *Server) joinParts(ctx context.Context, parts []core.Digest) (content []
 		return nil, nil, missing
 	}
 	return joined.Bytes(), release, nil
+}
+
+// maxSentParts bounds sentParts: four contents of the largest number of parts.
+const maxSentParts = 4 * api.MaxParts
+
+// sentParts remembers which parts callers for some sessions stored through this
+// node. They may read no others: a part is content of another caller's import.
+type sentParts struct {
+	mu   sync.Mutex
+	sent map[sentPart]bool
+	ring []sentPart // to forget the oldest
+	next int
+}
+
+type sentPart struct {
+	prefix string
+	digest core.Digest
+}
+
+func (p *sentParts) add(prefix string, d core.Digest) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	part := sentPart{prefix, d}
+	if p.sent[part] {
+		return
+	}
+	if p.sent == nil {
+		p.sent, p.ring = map[sentPart]bool{}, make([]sentPart, maxSentParts)
+	}
+	delete(p.sent, p.ring[p.next])
+	p.sent[part], p.ring[p.next] = true, part
+	p.next = (p.next + 1) % maxSentParts
+}
+
+func (p *sentParts) has(prefix string, d core.Digest) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.sent[sentPart{prefix, d}]
 }
 
 // readPart appends the content of a part to out, up to size bytes in all. It

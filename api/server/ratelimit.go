@@ -10,6 +10,7 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/access"
+	"github.com/sesslog/sesslog/core"
 )
 
 // maxAccounts bounds how many tokens a node keeps accounts of. Idle ones are
@@ -104,11 +105,14 @@ func (u *tokenUsage) account(id string) *account {
 	return a
 }
 
-// setRetryAfter sets the header Retry-After, in whole seconds, for a *rateError.
+// setRetryAfter sets the header Retry-After, in whole seconds, for a *rateError and
+// for what is not available now.
 func setRetryAfter(w http.ResponseWriter, err error) {
 	if e, ok := errors.AsType[*rateError](err); ok {
 		seconds := int64((e.after + time.Second - 1) / time.Second)
 		w.Header().Set("Retry-After", strconv.FormatInt(max(seconds, 1), 10))
+	} else if errors.Is(err, core.ErrUnavailable) {
+		w.Header().Set("Retry-After", "1")
 	}
 }
 

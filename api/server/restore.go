@@ -73,7 +73,7 @@ func (s *Server) renewBlob(r *http.Request, want api.BlobWant) (bool, error) {
 
 // restoreBlob stores bytes under their digest and replaces damaged ones.
 func (s *Server) restoreBlob(w http.ResponseWriter, r *http.Request) error {
-	body, release, err := s.readBlob(w, r)
+	body, release, err := s.readBlob(r)
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (s *Server) planRestore(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	body, release, err := s.readBody(w, r)
+	body, release, err := s.readBody(r)
 	if err != nil {
 		return err
 	}
@@ -274,7 +274,7 @@ func (s *Server) hasBlobs(r *http.Request, st *core.State, without []core.Digest
 // readHeaded reads a body whose first line is JSON, decodes that line into head,
 // and returns the rest. The caller calls release when it no longer uses rest.
 func (s *Server) readHeaded(w http.ResponseWriter, r *http.Request, head any) (rest []byte, release func(), err error) {
-	body, release, err := s.readBody(w, r)
+	body, release, err := s.readBody(r)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -34,7 +34,7 @@ func (s *Server) plan(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) apply(w http.ResponseWriter, r *http.Request) error {
-	body, release, err := s.readBody(w, r)
+	body, release, err := s.readBody(r)
 	if err != nil {
 		return err
 	}

@@ -92,6 +92,7 @@ type Server struct {
 
 	limiters limiters
 	bodies   *sharedBodies
+	parts    *sentParts
 	usage    *tokenUsage
 	restores *restoreRuns
 }
@@ -107,7 +108,7 @@ func New(cfg Config) *Server {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	s := &Server{cfg: cfg, started: time.Now(), inproc: newPipeListener(), limiters: newLimiters(cfg.MaxBody), usage: newTokenUsage()}
+	s := &Server{cfg: cfg, started: time.Now(), inproc: newPipeListener(), limiters: newLimiters(cfg.MaxBody), usage: newTokenUsage(), parts: &sentParts{}}
 	s.byPattern = map[string]*route{}
 	for _, rt := range routes() {
 		s.routes = append(s.routes, &rt)

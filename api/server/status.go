@@ -137,7 +137,7 @@ type Health struct {
 
 // A Check is one thing that a node needs.
 type Check struct {
-	Name     string `json:"name"` // "running", "nats", "log" or "store"
+	Name     string `json:"name"` // "running", "requests", "nats", "log" or "store"
 	OK       bool   `json:"ok"`
 	Required bool   `json:"required"`      // without it the node is not ready
 	Why      string `json:"why,omitempty"` // it is not OK
@@ -180,6 +180,7 @@ func (s *Server) health(ctx context.Context, storeRequired bool) Health {
 	defer cancel()
 	h := Health{Ready: true}
 	h.add("running", true, s.running())
+	h.add("requests", true, s.limiters.requests.full())
 	if err := s.broker(ctx); err != nil {
 		h.add("nats", true, err) // the log is nowhere else: asking it would only take time
 	} else {

@@ -16,7 +16,7 @@ func TestConfigPrintsEverySetting(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	err := run(t.Context(), []string{"config", "--nats-listen", "127.0.0.1:4333"}, []string{
-		"SESS_LISTEN=127.0.0.1:1", "SESS_TOKEN=hush",
+		"SESS_LISTEN=127.0.0.1:1", "SESS_TOKEN=hush", "SESS_NATS_TOKEN=hush",
 		"SESS_URL=x", "SESS_WRITER=x", "SESS_BY=x", // settings of sessctl
 	}, &out, io.Discard)
 	if err != nil {
@@ -36,7 +36,7 @@ func TestConfigPrintsEverySetting(t *testing.T) {
 		t.Fatal(err)
 	}
 	var again bytes.Buffer
-	if err := run(t.Context(), []string{"config", "--config", file, "--token", "x"}, nil, &again, io.Discard); err != nil || again.String() != out.String() {
+	if err := run(t.Context(), []string{"config", "--config", file, "--token", "x", "--nats-token", "x"}, nil, &again, io.Discard); err != nil || again.String() != out.String() {
 		t.Errorf("reading it back prints\n%s\n%v", again.String(), err)
 	}
 }
