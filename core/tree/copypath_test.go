@@ -29,7 +29,10 @@ func grown(t *testing.T, d core.Dialect, r *rand.Rand, n int) (core.Header, []co
 		if len(es) > 0 {
 			parent = core.LeafAt(es[max(0, len(es)-1-r.IntN(3))].ID)
 			if r.IntN(2) == 0 {
-				line = d.NewLabel(es[r.IntN(len(es))].ID, []string{"", "a", "b"}[r.IntN(3)])
+				label := d.NewLabel(es[r.IntN(len(es))].ID, []string{"", "a", "b"}[r.IntN(3)])
+				if label != nil { // Claude Code has no labels
+					line = label
+				}
 			}
 		}
 		e, err := d.Fill(line, core.Fields{ID: fmt.Sprintf("%08x", i), Parent: parent, Time: fmt.Sprintf("2026-01-02T03:04:%02d.000Z", i%60)})
