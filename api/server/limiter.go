@@ -40,7 +40,7 @@ func (g *limiter) acquire(ctx context.Context, n int64) (release func(), err err
 		defer cancel()
 		if err := g.sem.Acquire(ctx, n); err != nil {
 			g.refused.Add(1)
-			return nil, fmt.Errorf("this node has too much in hand (%d %s): %w", g.used.Load(), g.what, core.ErrUnavailable)
+			return nil, fmt.Errorf("this node is busy (%d %s): %w", g.used.Load(), g.what, core.ErrUnavailable)
 		}
 	}
 	g.used.Add(n)

@@ -37,7 +37,7 @@ func (s *shares) acquire(caller string, isAdmin bool) (release func(), err error
 	}
 	if s.of[caller] >= free {
 		s.refused.Add(1)
-		return nil, fmt.Errorf("this node has too much in hand (%d %s, %d of this caller): %w", s.used.Load(), s.what, s.of[caller], core.ErrUnavailable)
+		return nil, fmt.Errorf("this node is busy (%d %s, %d of this caller): %w", s.used.Load(), s.what, s.of[caller], core.ErrUnavailable)
 	}
 	s.used.Add(1)
 	s.of[caller]++
@@ -54,7 +54,7 @@ func (s *shares) acquire(caller string, isAdmin bool) (release func(), err error
 // full returns why only admins' requests are admitted, or nil.
 func (s *shares) full() error {
 	if used := s.used.Load(); used >= s.limit-s.reserve {
-		return fmt.Errorf("this node has too much in hand (%d %s)", used, s.what)
+		return fmt.Errorf("this node is busy (%d %s)", used, s.what)
 	}
 	return nil
 }
