@@ -1,8 +1,11 @@
 package engine_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/engine"
@@ -30,7 +33,7 @@ func TestEndsIncludeAcknowledgedRecords(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := start(t)
-			if e, err := l.Tails(t.Context(), 0); err != nil || !e.Strict || len(e.Sessions) != 0 {
+			if e, err := tailsOf(t, l); err != nil || !e.Strict || len(e.Sessions) != 0 {
 				t.Errorf("of an empty shard: %+v, %v", e, err)
 			}
 			last := map[core.SessionID]core.Pos{}
@@ -41,7 +44,7 @@ func TestEndsIncludeAcknowledgedRecords(t *testing.T) {
 					t.Fatal(err)
 				}
 				last[id] = pos
-				e, err := l.Tails(t.Context(), 0)
+				e, err := tailsOf(t, l)
 				if err != nil || !e.Strict || e.At <= pos || len(e.Sessions) != len(last) {
 					t.Fatalf("after %d appends: %+v, %v", i+1, e, err)
 				}
@@ -52,6 +55,20 @@ func TestEndsIncludeAcknowledgedRecords(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// tailsOf retries while the shard elects a leader.
+func tailsOf(t *testing.T, l *stream.Log) (stream.Tails, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for {
+		tails, err := l.Tails(ctx, 0)
+		if err == nil || !errors.Is(err, core.ErrUnavailable) || ctx.Err() != nil {
+			return tails, err
+		}
+		time.Sleep(20 * time.Millisecond)
 	}
 }
 
