@@ -35,6 +35,8 @@ type Guard struct {
 	surveyed  atomic.Bool   // all snapshots were compared with the log
 	wake      chan struct{} // has an element if there is something to heal
 
+	noting sync.Mutex // held while a loss is noted, so that the bucket has the latest note
+
 	mu     sync.Mutex
 	losses map[core.SessionID]*Loss
 }
@@ -239,9 +241,9 @@ func (g *Guard) Accept(ctx context.Context, id core.SessionID) error {
 
 // note keeps a loss, in the bucket too if that answers.
 func (g *Guard) note(ctx context.Context, l *Loss) error {
-	g.mu.Lock()
-	g.losses[l.Session] = l
-	g.mu.Unlock()
+	g.noting.Lock()
+	defer g.noting.Unlock()
+	g.keep(l)
 	select {
 	case g.wake <- struct{}{}:
 	default:
@@ -254,6 +256,17 @@ func (g *Guard) note(ctx context.Context, l *Loss) error {
 		return fmt.Errorf("note the loss of session %s: %w", l.Session, err)
 	}
 	return nil
+}
+
+// keep stores a loss in memory. What an operator has accepted stays accepted, although
+// a caller may have begun to heal it before.
+func (g *Guard) keep(l *Loss) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if old := g.losses[l.Session]; old != nil && old.Accepted && l.Proved <= old.Proved {
+		l.Accepted = true
+	}
+	g.losses[l.Session] = l
 }
 
 // forget ends a loss that is healed.
@@ -294,9 +307,7 @@ func (g *Guard) load(ctx context.Context) error {
 			g.logger.Warn("the note of a loss cannot be read", "object", info.Key, "err", err)
 			continue
 		}
-		g.mu.Lock()
-		g.losses[id] = l
-		g.mu.Unlock()
+		g.keep(l)
 	}
 	return nil
 }
