@@ -18,6 +18,7 @@ import (
 
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/stream"
 )
 
@@ -38,20 +39,20 @@ type Guard struct {
 	noting sync.Mutex // held while a loss is noted, so that the bucket has the latest note
 
 	mu     sync.Mutex
-	losses map[core.SessionID]*Loss
+	losses map[core.SessionID]*report.Loss
 }
 
 // NewGuard returns a Guard of log. It knows of nothing until it is used by a
 // Materializer.
 func NewGuard(log *stream.Log, snapshots *Snapshots, logger *slog.Logger) *Guard {
-	return &Guard{log: log, snapshots: snapshots, logger: cmp.Or(logger, slog.Default()), wake: make(chan struct{}, 1), losses: map[core.SessionID]*Loss{}}
+	return &Guard{log: log, snapshots: snapshots, logger: cmp.Or(logger, slog.Default()), wake: make(chan struct{}, 1), losses: map[core.SessionID]*report.Loss{}}
 }
 
 // Losses returns the losses that are neither healed nor accepted, by session.
-func (g *Guard) Losses() []Loss {
+func (g *Guard) Losses() []report.Loss {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	out := []Loss{}
+	out := []report.Loss{}
 	for _, id := range slices.Sorted(maps.Keys(g.losses)) {
 		if l := g.losses[id]; !l.Accepted {
 			out = append(out, *l)
@@ -61,14 +62,14 @@ func (g *Guard) Losses() []Loss {
 }
 
 // Loss returns the loss of a session, nil if there is none or it is accepted.
-func (g *Guard) Loss(id core.SessionID) *Loss {
+func (g *Guard) Loss(id core.SessionID) *report.Loss {
 	if l := g.known(id); l != nil && !l.Accepted {
 		return l
 	}
 	return nil
 }
 
-func (g *Guard) known(id core.SessionID) *Loss {
+func (g *Guard) known(id core.SessionID) *report.Loss {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if l := g.losses[id]; l != nil {
@@ -165,7 +166,7 @@ func (g *Guard) Examine(ctx context.Context, id core.SessionID) error {
 // prove returns what the log lost of a session, nil if nothing proves a loss. The
 // witnesses are read before the log, which therefore has all that they prove unless
 // it lost it. A leader that lacks it is replaced first.
-func (g *Guard) prove(ctx context.Context, id core.SessionID) (*Loss, error) {
+func (g *Guard) prove(ctx context.Context, id core.SessionID) (*report.Loss, error) {
 	w, err := g.witnesses(ctx, id)
 	if err != nil {
 		return nil, err
@@ -240,7 +241,7 @@ func (g *Guard) Accept(ctx context.Context, id core.SessionID) error {
 }
 
 // note keeps a loss, in the bucket too if that answers.
-func (g *Guard) note(ctx context.Context, l *Loss) error {
+func (g *Guard) note(ctx context.Context, l *report.Loss) error {
 	g.noting.Lock()
 	defer g.noting.Unlock()
 	g.keep(l)
@@ -260,7 +261,7 @@ func (g *Guard) note(ctx context.Context, l *Loss) error {
 
 // keep stores a loss in memory. What an operator has accepted stays accepted, although
 // a caller may have begun to heal it before.
-func (g *Guard) keep(l *Loss) {
+func (g *Guard) keep(l *report.Loss) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if old := g.losses[l.Session]; old != nil && old.Accepted && l.Proved <= old.Proved {
@@ -312,7 +313,7 @@ func (g *Guard) load(ctx context.Context) error {
 	return nil
 }
 
-func (g *Guard) read(ctx context.Context, key string) (*Loss, error) {
+func (g *Guard) read(ctx context.Context, key string) (*report.Loss, error) {
 	r, err := g.snapshots.bucket.Get(ctx, key)
 	if err != nil {
 		return nil, BlobError(err)
@@ -322,6 +323,6 @@ func (g *Guard) read(ctx context.Context, key string) (*Loss, error) {
 	if err != nil {
 		return nil, BlobError(err)
 	}
-	l := &Loss{}
+	l := &report.Loss{}
 	return l, json.Unmarshal(b, l)
 }

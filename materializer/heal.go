@@ -12,6 +12,7 @@ import (
 
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/core/snapshot"
 	"github.com/sesslog/sesslog/engine"
 )
@@ -144,7 +145,7 @@ func (m *Materializer) compareSnapshots(ctx context.Context) error {
 
 // Heal stores again what snapshots have of a session and the log has lost, and ends
 // the loss if nothing is missing then.
-func (m *Materializer) Heal(ctx context.Context, l *Loss) error {
+func (m *Materializer) Heal(ctx context.Context, l *report.Loss) error {
 	if err := m.examine(ctx, l.Session); err != nil || m.cfg.Guard.Loss(l.Session) == nil {
 		return err
 	}
@@ -178,7 +179,7 @@ func (m *Materializer) Heal(ctx context.Context, l *Loss) error {
 }
 
 // leave notes why a session was not restored completely.
-func (m *Materializer) leave(ctx context.Context, l *Loss, why string) error {
+func (m *Materializer) leave(ctx context.Context, l *report.Loss, why string) error {
 	if l.Tried == why {
 		return nil
 	}
@@ -188,7 +189,7 @@ func (m *Materializer) leave(ctx context.Context, l *Loss, why string) error {
 
 // restoreLines stores the lines of the latest snapshot that continues the session. It
 // returns that snapshot's key, "" if there is none.
-func (m *Materializer) restoreLines(ctx context.Context, l *Loss, kept []blobstore.Info) (s *engine.Session, from string, err error) {
+func (m *Materializer) restoreLines(ctx context.Context, l *report.Loss, kept []blobstore.Info) (s *engine.Session, from string, err error) {
 	has := m.cfg.Sessions.Has(ctx, l.Session)
 	if has == nil {
 		if s, err = m.cfg.Sessions.Open(ctx, l.Session); err != nil {
@@ -220,7 +221,7 @@ func (m *Materializer) restoreLines(ctx context.Context, l *Loss, kept []blobsto
 }
 
 // createLost creates a session again that the log does not know.
-func (m *Materializer) createLost(ctx context.Context, l *Loss, plain []byte) (*engine.Session, error) {
+func (m *Materializer) createLost(ctx context.Context, l *report.Loss, plain []byte) (*engine.Session, error) {
 	d := m.cfg.Sessions.Dialect(l.Dialect)
 	if d == nil {
 		return nil, fmt.Errorf("the dialect of the session is unknown: %w", core.ErrCorrupt)
@@ -239,7 +240,7 @@ func (m *Materializer) createLost(ctx context.Context, l *Loss, plain []byte) (*
 
 // healed writes a snapshot of a restored session, removes those of lost records,
 // which it contains, and ends the loss.
-func (m *Materializer) healed(ctx context.Context, l *Loss, s *engine.Session, kept []blobstore.Info) error {
+func (m *Materializer) healed(ctx context.Context, l *report.Loss, s *engine.Session, kept []blobstore.Info) error {
 	if _, err := m.Checkpoint(ctx, s); err != nil {
 		return err
 	}

@@ -9,9 +9,6 @@ import (
 	"github.com/sesslog/sesslog/session/catalog"
 )
 
-// Loss is report.Loss.
-type Loss = report.Loss
-
 // witnesses are what proves which records a session had, apart from the log.
 type witnesses struct {
 	row       catalog.Row      // its Seq is 0 if there is none
@@ -30,9 +27,9 @@ func (w *witnesses) latest() (key string, seq uint64) {
 
 // loss returns the loss of a session that ends with record end in the log, nil if
 // nothing proves one.
-func (w *witnesses) loss(id core.SessionID, end uint64) *Loss {
+func (w *witnesses) loss(id core.SessionID, end uint64) *report.Loss {
 	key, seq := w.latest()
-	l := &Loss{Session: id, End: end, Proved: seq, Witness: key}
+	l := &report.Loss{Session: id, End: end, Proved: seq, Witness: key}
 	if w.row.Seq > seq && !w.row.Erased {
 		l.Proved, l.Witness = w.row.Seq, report.RowWitness
 	}
@@ -51,7 +48,7 @@ func (w *witnesses) loss(id core.SessionID, end uint64) *Loss {
 // isHealed reports whether a session with that last record, entries and size has all
 // that l proves. A restored session has fewer records than were lost: then its lines
 // are compared with what the row said of them.
-func isHealed(l *Loss, seq uint64, entries int, size int64) bool {
+func isHealed(l *report.Loss, seq uint64, entries int, size int64) bool {
 	return seq >= l.Proved || l.Entries > 0 && entries >= l.Entries && size >= l.Size
 }
 

@@ -60,10 +60,10 @@ func TestWitnessesProveLoss(t *testing.T) {
 
 func TestLossIsHealedByRecordsOrLines(t *testing.T) {
 	t.Parallel()
-	l := &Loss{Proved: 10, Entries: 7, Size: 700}
+	l := &report.Loss{Proved: 10, Entries: 7, Size: 700}
 	for _, c := range []struct {
 		name    string
-		loss    *Loss
+		loss    *report.Loss
 		seq     uint64
 		entries int
 		size    int64
@@ -73,7 +73,7 @@ func TestLossIsHealedByRecordsOrLines(t *testing.T) {
 		{"all lines in fewer records", l, 4, 7, 700, true},
 		{"a line is missing", l, 9, 6, 700, false},
 		{"other lines", l, 9, 7, 600, false},
-		{"lines unknown", &Loss{Proved: 10}, 9, 100, 10000, false},
+		{"lines unknown", &report.Loss{Proved: 10}, 9, 100, 10000, false},
 	} {
 		if got := isHealed(c.loss, c.seq, c.entries, c.size); got != c.want {
 			t.Errorf("%s: %v", c.name, got)

@@ -50,8 +50,9 @@ func (l *Log) Prove(ctx context.Context, id core.SessionID, last core.Pos) error
 // ProveEndsBefore reports whether a shard ended before pos at some moment of the
 // call, according to a quorum of the servers; it has then lost the record at pos. If
 // the leader says that the shard ends before pos, another one is tried; if that
-// agrees, ProveEndsBefore stores a barrier and compares its position, because a leader that lost its quorum may lack records.
-// It trusts the leader alone if the shard has no space for a barrier.
+// agrees, ProveEndsBefore stores a barrier and compares its position, because a leader
+// that lost its quorum may lack records. It trusts the leader alone if the shard has
+// no space for a barrier.
 func (l *Log) ProveEndsBefore(ctx context.Context, shard int, pos core.Pos) (bool, error) {
 	st, err := l.State(ctx, shard)
 	if err == nil && pos < st.Began {

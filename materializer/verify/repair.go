@@ -58,12 +58,11 @@ func (v *Verifier) AcceptLoss(ctx context.Context, id core.SessionID) error {
 	if err := v.Materializer.Guard().Accept(ctx, id); err != nil {
 		return err
 	}
-	s, err := v.Sessions.Open(ctx, id)
-	if errors.Is(err, core.ErrNotFound) || err == nil {
-		v.Materializer.Forget(id) // its row may be of lost records
-	}
-	if err == nil {
+	switch s, err := v.Sessions.Open(ctx, id); { // its row may be of lost records
+	case err == nil:
 		v.Materializer.Remake(s)
+	case errors.Is(err, core.ErrNotFound):
+		v.Materializer.Forget(id)
 	}
 	return nil // the loss is accepted; a session that cannot be read is named by Repair
 }

@@ -133,7 +133,7 @@ func (v *Verifier) lost(ctx context.Context, r *report.Verification) error {
 	return nil
 }
 
-func lostProblem(l *materializer.Loss) report.Problem {
+func lostProblem(l *report.Loss) report.Problem {
 	return report.Problem{
 		Kind: Lost, What: fmt.Sprintf("session %s after record %d", l.Session, l.End), Detail: l.String(),
 		Next: "restore it from a backup, or accept the loss: sessctl verify --accept-loss " + string(l.Session),
