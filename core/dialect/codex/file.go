@@ -6,6 +6,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/envelope"
+	"github.com/sesslog/sesslog/core/dialect/internal/filename"
 )
 
 // Detect reports whether data begins like a rollout, plain or compressed, or is
@@ -68,7 +69,7 @@ func nameOfHeader(h core.Header) rolloutName {
 // nameTime returns a time as it is part of a file's name.
 func nameTime(time string) string {
 	const form = "0000-00-00T00:00:00"
-	if !hasForm(time, form) {
+	if !filename.HasForm(time, form) {
 		return "1970-01-01T00-00-00"
 	}
 	return strings.ReplaceAll(time[:len(form)], ":", "-")

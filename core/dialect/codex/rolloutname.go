@@ -3,6 +3,8 @@ package codex
 import (
 	"cmp"
 	"strings"
+
+	"github.com/sesslog/sesslog/core/dialect/internal/filename"
 )
 
 // A rolloutName is the name of a file of a thread:
@@ -29,26 +31,12 @@ func parseRolloutName(path string) (rolloutName, bool) {
 	name = strings.TrimSuffix(name, ".zst")
 	name, isFile := strings.CutSuffix(name, rolloutSuffix)
 	name, isRollout := strings.CutPrefix(name, rolloutPrefix)
-	if !isFile || !isRollout || len(name) <= len(timeForm)+1 || !hasForm(name, timeForm) || name[len(timeForm)] != '-' {
+	if !isFile || !isRollout || len(name) <= len(timeForm)+1 || !filename.HasForm(name, timeForm) || name[len(timeForm)] != '-' {
 		return rolloutName{}, false
 	}
 	n := rolloutName{when: name[:len(timeForm)]}
 	n.thread, n.rollout, _ = strings.Cut(name[len(timeForm)+1:], "_")
 	return n, true
-}
-
-// hasForm reports whether s begins like form, in which 0 stands for any digit.
-func hasForm(s, form string) bool {
-	if len(s) < len(form) {
-		return false
-	}
-	for i := range len(form) {
-		isDigit := '0' <= s[i] && s[i] <= '9'
-		if form[i] == '0' && !isDigit || form[i] != '0' && s[i] != form[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // compare orders the files of one thread from the oldest to the newest, by the

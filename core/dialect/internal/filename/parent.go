@@ -17,7 +17,7 @@ func ParentID(link string) (id string, isPath bool) {
 	stem, isFile := strings.CutSuffix(name, ".jsonl")
 	if isPath = isFile || len(name) < len(link); isPath {
 		when, rest, _ := strings.Cut(stem, "_")
-		if !isFile || !beginsWithDay(when) {
+		if !isFile || !HasForm(when, "0000-00-00T") {
 			return "", true
 		}
 		name = rest
@@ -28,9 +28,8 @@ func ParentID(link string) (id string, isPath bool) {
 	return name, isPath
 }
 
-// beginsWithDay reports whether s begins like 2026-01-02T.
-func beginsWithDay(s string) bool {
-	const form = "0000-00-00T"
+// HasForm reports whether s begins like form, in which 0 stands for any digit.
+func HasForm(s, form string) bool {
 	if len(s) < len(form) {
 		return false
 	}
