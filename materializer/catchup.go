@@ -53,17 +53,8 @@ func (m *Materializer) announce() {
 // CatchUp returns when every record that was in the log at the time of the call is
 // in the rows, or with ctx's error.
 func (m *Materializer) CatchUp(ctx context.Context) error {
-	for shard := range m.cfg.Log.Shards() {
-		st, err := m.cfg.Log.State(ctx, shard)
-		if err != nil {
-			return err
-		}
-		if st.Lag(m.Past(shard)) == 0 {
-			continue
-		}
-		if err := m.waitFor(ctx, shard, st.Last); err != nil {
-			return err
-		}
+	if err := m.followed(ctx); err != nil {
+		return err
 	}
 	for _, a := range m.pendingRows() {
 		if m.isDeferred(a.ch.Session) {
