@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -19,7 +20,10 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-var programs = flag.String("programs", "", "play the scenarios with the sessnode and sessctl in `DIR`")
+var (
+	programs = flag.String("programs", "", "play the scenarios with the sessnode and sessctl in `DIR`")
+	nodes    = flag.Int("nodes", 1, "play the scenarios against a cluster of `N` nodes")
+)
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -29,7 +33,9 @@ func TestMain(m *testing.M) {
 const scenarios = "testdata/scenarios"
 
 // TestScenarios plays each scenario with sessctl and HTTP requests against a
-// node. Besides the verbs of testscript there are:
+// node: one of a cluster, with -nodes. $SESS_URL is its address, and $OTHER_URL
+// that of another node of the cluster, or the same. Besides the verbs of
+// testscript there are:
 //
 //	code N COMMAND...              expects that exit code
 //	http STATUS METHOD PATH [BODY] expects that status; stdout is the answer, BODY a file
@@ -44,14 +50,15 @@ func TestScenarios(t *testing.T) {
 		bin = filepath.Dir(harness.Binary(t, "sessctl"))
 		harness.Binary(t, "sessnode")
 	}
-	node := harness.NewNode(t)
-	node.Program = filepath.Join(bin, "sessnode")
-	node.Start(t)
+	cluster := startNodes(t, bin)
+	var played atomic.Uint32
 	testscript.Run(t, testscript.Params{
 		Dir: scenarios,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PATH", bin+string(os.PathListSeparator)+env.Getenv("PATH"))
-			env.Setenv("SESS_URL", node.URL)
+			n := int(played.Add(1))
+			env.Setenv("SESS_URL", cluster[n%len(cluster)].URL)
+			env.Setenv("OTHER_URL", cluster[(n+1)%len(cluster)].URL)
 			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 			env.Setenv("TZ", "UTC")
 			return os.Mkdir(filepath.Join(env.WorkDir, "home"), 0o700)
@@ -60,6 +67,22 @@ func TestScenarios(t *testing.T) {
 			"code": expectCode, "http": request, "id": keep,
 		},
 	})
+}
+
+// startNodes starts the node or the cluster that the scenarios share.
+func startNodes(t *testing.T, bin string) []*harness.Node {
+	t.Helper()
+	var cluster []*harness.Node
+	if *nodes > 1 {
+		cluster = harness.NewCluster(t, *nodes, harness.StartBucket(t))
+	} else {
+		cluster = []*harness.Node{harness.NewNode(t)}
+	}
+	for _, n := range cluster {
+		n.Program = filepath.Join(bin, "sessnode")
+	}
+	harness.StartAll(t, cluster)
+	return cluster
 }
 
 func expectCode(ts *testscript.TestScript, neg bool, args []string) {
