@@ -13,6 +13,7 @@ import (
 
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/bundle"
 	"github.com/sesslog/sesslog/internal/atomicfile"
 	"github.com/sesslog/sesslog/internal/hint"
 )
@@ -26,7 +27,7 @@ type companion struct {
 // unpack chooses the working directory of a session of several files, and sets
 // place to where the agent then looks for the main one. It keeps the others for
 // putCompanions.
-func (r *resumer) unpack(ctx context.Context, b core.Bundler, f *stagedFile, place *client.Place) error {
+func (r *resumer) unpack(ctx context.Context, b bundle.Bundler, f *stagedFile, place *client.Place) error {
 	body, err := r.node.ExportPacked(ctx, string(r.id))
 	if err != nil {
 		return err
@@ -66,7 +67,7 @@ func (r *resumer) unpack(ctx context.Context, b core.Bundler, f *stagedFile, pla
 		if file.Path == main || !below {
 			continue
 		}
-		if err := core.CheckPath(rel); err != nil {
+		if err := bundle.CheckPath(rel); err != nil {
 			return err
 		}
 		f.companions = append(f.companions, companion{filepath.Join(dir, filepath.FromSlash(rel)), file.Data})
@@ -75,7 +76,7 @@ func (r *resumer) unpack(ctx context.Context, b core.Bundler, f *stagedFile, pla
 }
 
 // mainOf returns the path of the file that the agent opens, which ends with name.
-func mainOf(files []core.NamedFile, name string) (string, bool) {
+func mainOf(files []bundle.File, name string) (string, bool) {
 	for _, f := range files {
 		if f.Path == name || strings.HasSuffix(f.Path, "/"+name) {
 			return f.Path, true

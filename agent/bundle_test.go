@@ -10,6 +10,7 @@ import (
 
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/bundle"
 	"github.com/sesslog/sesslog/core/dialect/claude"
 )
 
@@ -32,9 +33,9 @@ func (n *bundleNode) ExportPacked(context.Context, string) (io.ReadCloser, error
 // newBundleNode packs a main file and the companions by their names.
 func newBundleNode(t *testing.T, main string, companions map[string]string) *bundleNode {
 	t.Helper()
-	files := []core.NamedFile{{Path: bundleID + ".jsonl", Data: []byte(main)}}
+	files := []bundle.File{{Path: bundleID + ".jsonl", Data: []byte(main)}}
 	for name, text := range companions {
-		files = append(files, core.NamedFile{Path: bundleID + "/" + name, Data: []byte(text)})
+		files = append(files, bundle.File{Path: bundleID + "/" + name, Data: []byte(text)})
 	}
 	f, err := claude.Dialect{}.Pack(bundleID+".jsonl", files)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/agentfile"
+	"github.com/sesslog/sesslog/core/optional"
 	"github.com/sesslog/sesslog/internal/hint"
 )
 
@@ -121,7 +122,7 @@ func (r *resumer) compare(ctx context.Context, d core.Dialect, have *core.File, 
 			missing = missing[1:]
 		}
 	}
-	if s, ok := d.(core.Successor); ok && s.Succession(have.Header, have.Entries, file.Entries) == core.Later {
+	if s, ok := d.(optional.Successor); ok && s.Succession(have.Header, have.Entries, file.Entries) == optional.Later {
 		return l, nil
 	}
 	if others, err := agentfile.MissingFrom(d, file, have); d.Linear() && len(l.Lines) > 0 && (err != nil || len(others) > 0) {

@@ -16,8 +16,10 @@ import (
 
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/bundle"
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/core/dialect/omp"
+	"github.com/sesslog/sesslog/core/optional"
 	"github.com/sesslog/sesslog/internal/atomicfile"
 	"github.com/sesslog/sesslog/internal/hint"
 )
@@ -59,7 +61,7 @@ func (r *resumer) stage(ctx context.Context) (*stagedFile, error) {
 	}
 	in := bufio.NewReaderSize(nodeBody{body}, 1<<20)
 	var top []byte
-	if b, ok := file.dialect.(core.Bundler); ok {
+	if b, ok := file.dialect.(bundle.Bundler); ok {
 		err = r.unpack(ctx, b, file, &place)
 	} else {
 		top, err = r.localize(ctx, file, in, &place)
@@ -87,7 +89,7 @@ func (r *resumer) stage(ctx context.Context) (*stagedFile, error) {
 // looks for the file. It consumes the file up to its header, and returns that part
 // with the new working directory.
 func (r *resumer) localize(ctx context.Context, f *stagedFile, in *bufio.Reader, place *client.Place) ([]byte, error) {
-	relocator, ok := f.dialect.(core.Relocator)
+	relocator, ok := f.dialect.(optional.Relocator)
 	if !ok {
 		info, err := r.node.Info(ctx, string(r.id))
 		if err == nil {

@@ -43,7 +43,7 @@ var unwantedCalls = []string{"Now", "Since", "Until", "Sleep", "After", "NewTime
 var ours = []string{"core/internal/images", "core/item"}
 
 func TestCoreIsPure(t *testing.T) {
-	for _, dir := range []string{".", "agentfile", "image", "internal/images", "item", "jsonline", "prune", "redact", "tree"} {
+	for _, dir := range []string{".", "agentfile", "bundle", "image", "internal/images", "item", "jsonline", "optional", "prune", "redact", "tree"} {
 		checkPurity(t, dir)
 	}
 }

@@ -12,9 +12,9 @@ import (
 // All methods are pure and keep no state. What they return may share memory with
 // their arguments. No input makes them panic.
 //
-// A dialect may also implement Checker, Annotator, SessionMarker, TidyDecoder,
-// Rewriter, Relocator, Successor, Admitter, Completer, ForkCounter, Deriver and
-// Summarizing, if its agent needs them.
+// A dialect may also implement TidyDecoder, Admitter and Linker, which the fold
+// uses, and the interfaces of the packages optional and bundle, if its agent
+// needs them.
 //
 // A new dialect fits a session that is more than a file of entry lines as
 // follows:
@@ -26,8 +26,7 @@ import (
 //     Linear, and folds the entries in View. Layout writes the agent's own form
 //     of the result, and leaves out entries that later ones replace. Nova is
 //     such a dialect.
-//   - Files beside the main file are read and written by one more optional
-//     interface, next to Files, that lists them for a header and its entries.
+//   - Files beside the main file are read and written by a bundle.Bundler.
 //   - A source that is not a file, such as a database, has an export that Decoder
 //     reads. FileName returns an empty name if there is no file to resume from.
 type Dialect interface {

@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/optional"
 	"github.com/sesslog/sesslog/session"
 )
 
@@ -138,7 +139,7 @@ func (s *Session) prepare(ctx context.Context, a Append) (*request, error) {
 // checkLine parses a line. Unless loose, the agent must be able to read it, too.
 func checkLine(d core.Dialect, line []byte, loose bool) (core.Entry, error) {
 	e, err := d.Entry(line)
-	if c, ok := d.(core.Checker); ok && err == nil && !loose {
+	if c, ok := d.(optional.Checker); ok && err == nil && !loose {
 		err = c.Check(line)
 	}
 	return e, err

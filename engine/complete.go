@@ -4,13 +4,14 @@ import (
 	"crypto/sha256"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/optional"
 )
 
 // completion returns the entry that the agent itself adds after those of q, if
 // any. pending are the entries of the record, those from before on are q's. Its id
 // is derived from the entry that it follows.
 func completion(st *core.State, pending []core.Entry, before int, q *request) []core.Entry {
-	d, ok := st.Dialect.(core.Completer)
+	d, ok := st.Dialect.(optional.Completer)
 	if !ok || q.Loose || before == len(pending) {
 		return nil
 	}

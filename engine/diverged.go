@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/optional"
 	"github.com/sesslog/sesslog/session"
 )
 
@@ -48,11 +49,11 @@ func diverged(st *core.State, head string, f *core.File) bool {
 }
 
 // succession returns how a file that its agent replaces as a whole relates to st.
-// It is core.Diverged for files that grow by lines.
-func succession(st *core.State, f *core.File) core.Succession {
-	d, ok := st.Dialect.(core.Successor)
+// It is optional.Diverged for files that grow by lines.
+func succession(st *core.State, f *core.File) optional.Succession {
+	d, ok := st.Dialect.(optional.Successor)
 	if !ok {
-		return core.Diverged
+		return optional.Diverged
 	}
 	return d.Succession(st.Header, st.Entries, f.Entries)
 }

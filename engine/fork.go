@@ -6,8 +6,10 @@ import (
 	"fmt"
 
 	"github.com/oklog/ulid/v2"
+
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/lineage"
+	"github.com/sesslog/sesslog/core/optional"
 	"github.com/sesslog/sesslog/core/tree"
 )
 
@@ -74,7 +76,7 @@ func (ss *Sessions) Fork(ctx context.Context, src *Session, f Fork) (*Session, e
 // its agent's sessions know that. A fork does not disturb a writer that holds the
 // session: then it is not counted.
 func (s *Session) countFork(ctx context.Context, child core.Header) error {
-	d, ok := s.dialect().(core.ForkCounter)
+	d, ok := s.dialect().(optional.ForkCounter)
 	if !ok {
 		return nil
 	}
@@ -110,9 +112,9 @@ func (ss *Sessions) copyOf(st *core.State, f Fork, leaf core.Leaf) (b CreateRequ
 		cwd = st.Header.CWD
 	}
 	origin, parent := f.lineage(st, leaf)
-	head, es, err := core.Derive(st.Dialect, core.HeaderFields{
+	head, es, err := optional.Derive(st.Dialect, core.HeaderFields{
 		ID: string(f.ID), Time: now.Format("2006-01-02T15:04:05.000Z"), CWD: cwd, Parent: parent,
-	}, f.stamp, []core.Source{{Header: st.Header, Entries: st.Entries}}, es)
+	}, f.stamp, []optional.Source{{Header: st.Header, Entries: st.Entries}}, es)
 	if err != nil {
 		return b, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/agentfile"
+	"github.com/sesslog/sesslog/core/optional"
 	"github.com/sesslog/sesslog/core/storage"
 	"github.com/sesslog/sesslog/session"
 )
@@ -146,7 +147,7 @@ func (ss *Sessions) importInto(ctx context.Context, s *Session, f *core.File, ra
 		seen, original = st.Cursor(), st.Origin.Original
 		fresh, err = agentfile.Missing(st, f)
 		relation := succession(st, f)
-		if relation == core.Earlier {
+		if relation == optional.Earlier {
 			fresh = nil
 		}
 		if err == nil && len(fresh) == 0 {
@@ -160,7 +161,7 @@ func (ss *Sessions) importInto(ctx context.Context, s *Session, f *core.File, ra
 			return err
 		}
 		a.Head, a.Writer = headFor(st, f, fresh, opts.Writer)
-		hasDiverged = relation != core.Later && diverged(st, a.Head, f)
+		hasDiverged = relation != optional.Later && diverged(st, a.Head, f)
 		return nil
 	})
 	if err != nil {

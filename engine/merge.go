@@ -5,10 +5,12 @@ import (
 	"fmt"
 
 	"github.com/oklog/ulid/v2"
+
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/convert"
 	"github.com/sesslog/sesslog/core/image"
 	"github.com/sesslog/sesslog/core/lineage"
+	"github.com/sesslog/sesslog/core/optional"
 	"github.com/sesslog/sesslog/core/tree"
 )
 
@@ -57,7 +59,7 @@ func (ss *Sessions) Merge(ctx context.Context, a, b *Session, m Merge) (*Session
 	if !lineage.IsRecording(ctx) {
 		f.Parent, kind = "", lineage.Unknown
 	}
-	head, es, err := core.Derive(d, f, string(kind), []core.Source{
+	head, es, err := optional.Derive(d, f, string(kind), []optional.Source{
 		{Header: first.header, Entries: first.Entries}, {Header: second.header, Entries: second.Entries},
 	}, es)
 	if err != nil {

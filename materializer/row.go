@@ -6,6 +6,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/lineage"
+	"github.com/sesslog/sesslog/core/optional"
 	"github.com/sesslog/sesslog/session/catalog"
 )
 
@@ -14,7 +15,7 @@ import (
 type rowMaker struct {
 	mu         sync.Mutex
 	growth     *core.Growth // of the entries seen
-	summarizer core.Summarizer
+	summarizer optional.Summarizer
 	seen       int
 	size       int64
 	aside      int
@@ -53,7 +54,7 @@ func (r *rowMaker) row(st *core.State) catalog.Row {
 // read counts the entries that were not seen, or all if earlier ones may differ.
 func (r *rowMaker) read(st *core.State) {
 	if r.growth != st.Growth() {
-		r.growth, r.summarizer = st.Growth(), core.NewSummarizer(st.Dialect, st.Header)
+		r.growth, r.summarizer = st.Growth(), optional.NewSummarizer(st.Dialect, st.Header)
 		r.seen, r.aside, r.size = 0, 0, int64(len(st.Header.Line))+1
 	}
 	for ; r.seen < len(st.Entries); r.seen++ {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/item"
+	"github.com/sesslog/sesslog/core/optional"
 )
 
 // Append stores items as entries after the leaf, in one record, and returns the
@@ -138,7 +139,7 @@ func (b *batch) has(id string) bool {
 // fill appends a line after filling in a missing id, parent and time.
 func (b *batch) fill(line []byte, parent core.Leaf, time string) error {
 	d := b.s.d
-	if c, ok := d.(core.Checker); ok {
+	if c, ok := d.(optional.Checker); ok {
 		if err := c.Check(line); err != nil {
 			return err
 		}

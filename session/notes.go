@@ -8,6 +8,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/item"
+	"github.com/sesslog/sesslog/core/optional"
 )
 
 // SetLabel labels the entry target and returns the id of the entry that says so.
@@ -44,7 +45,7 @@ func (s *Session) Compact(ctx context.Context, summary, firstKept string, tokens
 // through: an object, or null. It returns core.ErrInvalid if the agent has no such
 // data, and core.ErrNotFound if there is no such entry.
 func (s *Session) SetMeta(ctx context.Context, id string, meta json.RawMessage) error {
-	return s.amend(ctx, func(a core.Annotator) (core.Entry, error) {
+	return s.amend(ctx, func(a optional.Annotator) (core.Entry, error) {
 		e, ok := s.entry(id)
 		if !ok {
 			return e, fmt.Errorf("session %s has no entry %q: %w", s.id, clip(id), core.ErrNotFound)
@@ -57,7 +58,7 @@ func (s *Session) SetMeta(ctx context.Context, id string, meta json.RawMessage) 
 // message. It returns core.ErrInvalid if the agent has no reactions, and
 // core.ErrNotFound if there is no such message.
 func (s *Session) React(ctx context.Context, message, emoji string) error {
-	return s.amend(ctx, func(a core.Annotator) (core.Entry, error) {
+	return s.amend(ctx, func(a optional.Annotator) (core.Entry, error) {
 		return a.WithReaction(s.entries, message, emoji)
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/optional"
 )
 
 // write adds the entries that build returns, sends them and other changes of
@@ -429,8 +430,8 @@ func (s *Session) Discard(ctx context.Context) ([]core.Entry, error) {
 }
 
 // amend replaces an entry's line by the one that change makes.
-func (s *Session) amend(ctx context.Context, change func(core.Annotator) (core.Entry, error)) error {
-	a, ok := s.d.(core.Annotator)
+func (s *Session) amend(ctx context.Context, change func(optional.Annotator) (core.Entry, error)) error {
+	a, ok := s.d.(optional.Annotator)
 	if !ok {
 		return fmt.Errorf("amend: %s messages cannot carry it: %w", s.d.Name(), core.ErrInvalid)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/optional"
 )
 
 // A comparison is the difference between a file and a session, given which lines
@@ -110,12 +111,12 @@ func (c *comparer) hadLine(line []byte) bool {
 	if c.had.known(line) {
 		return true
 	}
-	r, ok := c.d.(core.Rewriter)
+	r, ok := c.d.(optional.Rewriter)
 	return ok && c.had.known(r.AsWritten(line))
 }
 
 // isWrittenAs reports whether the agent writes line as written.
 func (c *comparer) isWrittenAs(line, written []byte) bool {
-	r, ok := c.d.(core.Rewriter)
+	r, ok := c.d.(optional.Rewriter)
 	return ok && bytes.Equal(r.AsWritten(line), written)
 }

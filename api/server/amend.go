@@ -8,6 +8,7 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/optional"
 	"github.com/sesslog/sesslog/engine"
 )
 
@@ -91,8 +92,8 @@ func (s *Server) react(w http.ResponseWriter, r *http.Request) error {
 	}})
 }
 
-func annotator(st *core.State) (core.Annotator, error) {
-	a, ok := st.Dialect.(core.Annotator)
+func annotator(st *core.State) (optional.Annotator, error) {
+	a, ok := st.Dialect.(optional.Annotator)
 	if !ok {
 		return nil, fmt.Errorf("messages of %s carry no such notes: %w", st.Dialect.Name(), core.ErrInvalid)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/core/lineage"
+	"github.com/sesslog/sesslog/core/optional"
 	"github.com/sesslog/sesslog/core/tree"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/session"
@@ -136,7 +137,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) error {
 	if len(parents) > 0 {
 		kind = parents[0].Kind
 	}
-	h, _, err := core.Derive(d, core.HeaderFields{ID: q.ID, Time: o.Time.Format("2006-01-02T15:04:05.000Z"), CWD: q.CWD, Parent: q.Parent}, kind, from, nil)
+	h, _, err := optional.Derive(d, core.HeaderFields{ID: q.ID, Time: o.Time.Format("2006-01-02T15:04:05.000Z"), CWD: q.CWD, Parent: q.Parent}, kind, from, nil)
 	if err != nil {
 		return err
 	}

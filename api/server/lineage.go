@@ -11,6 +11,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/convert"
 	"github.com/sesslog/sesslog/core/lineage"
+	"github.com/sesslog/sesslog/core/optional"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/session/catalog"
 )
@@ -190,7 +191,7 @@ func (s *Server) merge(w http.ResponseWriter, r *http.Request) error {
 // parents returns the lineage that the log records of a new session, and its
 // parents. Each parent must exist: the log would keep
 // a misspelt name permanently.
-func (s *Server) parents(ctx context.Context, refs []api.ParentRef) (ps []core.Lineage, from []core.Source, err error) {
+func (s *Server) parents(ctx context.Context, refs []api.ParentRef) (ps []core.Lineage, from []optional.Source, err error) {
 	if len(refs) > lineage.MaxParents {
 		return nil, nil, fmt.Errorf("%d parents, %d are allowed: %w", len(refs), lineage.MaxParents, core.ErrInvalid)
 	}
@@ -211,7 +212,7 @@ func (s *Server) parents(ctx context.Context, refs []api.ParentRef) (ps []core.L
 				return fmt.Errorf("session %s has no entry %.64q: %w", st.ID, ref.Entry, core.ErrNotFound)
 			}
 			l.Cursor = st.Cursor()
-			from = append(from, core.Source{Header: st.Header, Entries: st.Entries})
+			from = append(from, optional.Source{Header: st.Header, Entries: st.Entries})
 			return nil
 		})
 		if err != nil {

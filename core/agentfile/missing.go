@@ -6,12 +6,13 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/internal/images"
+	"github.com/sesslog/sesslog/core/optional"
 )
 
 // isWritten reports whether written is what the agent's file has for line. Both
 // are as the log stores them.
 func isWritten(d core.Dialect, line, written []byte) bool {
-	r, ok := d.(core.Rewriter)
+	r, ok := d.(optional.Rewriter)
 	return ok && bytes.Equal(r.AsWritten(unkept(line)), unkept(written))
 }
 
@@ -22,13 +23,13 @@ func SameHeader(d core.Dialect, a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true
 	}
-	if m, ok := d.(core.Relocator); ok {
+	if m, ok := d.(optional.Relocator); ok {
 		a, b = m.WithCWD(a, ""), m.WithCWD(b, "")
 	}
 	if bytes.Equal(a, b) {
 		return true
 	}
-	r, ok := d.(core.Rewriter)
+	r, ok := d.(optional.Rewriter)
 	return ok && r.SameHeader(a, b)
 }
 

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/bundle"
 	"github.com/sesslog/sesslog/core/item"
 )
 
@@ -87,7 +88,7 @@ func Convert(q Request) (Result, error) {
 // replaced: because they are chains, or because their agent writes a compaction
 // as several lines, so that no line can say which range it replaces.
 func isChain(d core.Dialect) bool {
-	_, several := d.(core.Bundler)
+	_, several := d.(bundle.Bundler)
 	return several || d.Linear()
 }
 

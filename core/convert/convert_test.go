@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/bundle"
 	"github.com/sesslog/sesslog/core/convert"
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/core/dialect/dialecttest"
@@ -108,7 +109,7 @@ func blockText(b item.Block) []string {
 
 // isTree reports whether a conversion to d keeps all branches.
 func isTree(d core.Dialect) bool {
-	_, several := d.(core.Bundler)
+	_, several := d.(bundle.Bundler)
 	return !several && !d.Linear()
 }
 

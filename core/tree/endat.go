@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/optional"
 )
 
 // EndAt returns es in an order in which an agent that reads them as its file
@@ -41,7 +42,7 @@ func EndAt(d core.Dialect, es []core.Entry, leaf core.Leaf) (ordered []core.Entr
 
 // isRead reports whether d's agent has e in its session at all.
 func isRead(d core.Dialect, e core.Entry) bool {
-	c, ok := d.(core.Checker)
+	c, ok := d.(optional.Checker)
 	return !ok || c.Check(e.Line) == nil
 }
 

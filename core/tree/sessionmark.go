@@ -1,11 +1,14 @@
 package tree
 
-import "github.com/sesslog/sesslog/core"
+import (
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/optional"
+)
 
 // WithSessionMark returns es followed by the marker of the session with header
 // h, or es if d is not a SessionMarker. id and time are those of the marker.
 func WithSessionMark(d core.Dialect, h core.Header, es []core.Entry, id, time string) ([]core.Entry, error) {
-	m, ok := d.(core.SessionMarker)
+	m, ok := d.(optional.SessionMarker)
 	if !ok {
 		return es, nil
 	}

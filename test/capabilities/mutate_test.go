@@ -24,7 +24,7 @@ type mutation struct {
 var mutations = []mutation{
 	{
 		"nova_file", "a file that Nova changed has diverged", "engine/diverged.go",
-		"return d.Succession(st.Header, st.Entries, f.Entries)", "return min(core.Diverged, d.Succession(st.Header, st.Entries, f.Entries))",
+		"return d.Succession(st.Header, st.Entries, f.Entries)", "return min(optional.Diverged, d.Succession(st.Header, st.Entries, f.Entries))",
 	},
 	{
 		"nova_file", "a file may undo what the log has", "core/dialect/nova/succession.go",
@@ -32,7 +32,7 @@ var mutations = []mutation{
 	},
 	{
 		"nova_file", "resume does not know what Nova added", "agent/localonly.go",
-		"== core.Later {", "== -1 {",
+		"== optional.Later {", "== -1 {",
 	},
 	{
 		"nova_file", "the header of a file is compared byte for byte", "core/dialect/nova/line.go",
@@ -75,7 +75,7 @@ var mutations = []mutation{
 		"es, err = d.renumbered(chunks(es))", "es, err = d.renumbered(es)",
 	},
 	{
-		"openrath_derived", "every header is that of a fork", "core/derive.go",
+		"openrath_derived", "every header is that of a fork", "core/optional/derive.go",
 		"if v, ok := d.(Deriver); ok && len(from) > 0 {", "if v, ok := d.(Deriver); ok && len(from) > 1<<30 {",
 	},
 	{

@@ -2,7 +2,9 @@ package claude
 
 import (
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/bundle"
 	"github.com/sesslog/sesslog/core/dialect/internal/envelope"
+	"github.com/sesslog/sesslog/core/optional"
 )
 
 const name = "claude"
@@ -12,10 +14,10 @@ const name = "claude"
 type Dialect struct{}
 
 var (
-	_ core.Bundler   = Dialect{}
-	_ core.Linker    = Dialect{}
-	_ core.Rewriter  = Dialect{}
-	_ core.Relocator = Dialect{}
+	_ bundle.Bundler     = Dialect{}
+	_ core.Linker        = Dialect{}
+	_ optional.Rewriter  = Dialect{}
+	_ optional.Relocator = Dialect{}
 )
 
 // Name is "claude".

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/bundle"
 	"github.com/sesslog/sesslog/core/dialect/dialecttest"
 	"github.com/sesslog/sesslog/core/item"
 )
@@ -171,7 +172,7 @@ func TestUnpackRefusesPathsOutside(t *testing.T) {
 
 func TestSummaryCountsAnswersOnce(t *testing.T) {
 	t.Parallel()
-	files := []core.NamedFile{
+	files := []bundle.File{
 		{Path: sid + ".jsonl", Data: dialecttest.Text(
 			prompt(0, "a", "", "one"), answer(1, "b", "a", "m1", words("hi")), answer(2, "c", "b", "m1", call("t")), result(3, "r", "c", "t"),
 			answer(4, "d", "r", "m2", words("done")), `{"type":"ai-title","aiTitle":"Guess"}`, `{"type":"custom-title","customTitle":"Name"}`,
@@ -240,7 +241,7 @@ func FuzzFile(f *testing.F) {
 		}
 		files, err := d.Unpack(file.Header, file.Entries, "")
 		for _, g := range files {
-			if core.CheckPath(g.Path) != nil {
+			if bundle.CheckPath(g.Path) != nil {
 				t.Errorf("path %q", g.Path)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/bundle"
 	"github.com/sesslog/sesslog/core/dialect/dialecttest"
 )
 
@@ -45,9 +46,9 @@ func packAll(t testing.TB, files map[string][]byte) []*core.File {
 		if b.Main == "" {
 			continue
 		}
-		var named []core.NamedFile
+		var named []bundle.File
 		for _, p := range b.Files {
-			named = append(named, core.NamedFile{Path: p, Data: files[p]})
+			named = append(named, bundle.File{Path: p, Data: files[p]})
 		}
 		f, err := Dialect{}.Pack(b.Main, named)
 		if err != nil {

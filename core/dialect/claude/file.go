@@ -78,7 +78,7 @@ func (d Dialect) File(data []byte) (*core.File, error) {
 // Header reads the header of a session in the log.
 func (Dialect) Header(line []byte) (core.Header, error) { return envelope.Header(name, line) }
 
-// WithCWD implements core.Relocator.
+// WithCWD implements optional.Relocator.
 func (Dialect) WithCWD(line []byte, cwd string) []byte { return jsonl.WithText(line, "cwd", cwd) }
 
 // NewHeader makes the header of a new session.

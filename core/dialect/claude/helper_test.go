@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/bundle"
 	"github.com/sesslog/sesslog/core/dialect/dialecttest"
 )
 
@@ -50,7 +51,7 @@ func leafLine(uuid string) string {
 // session packs a main file with these lines.
 func session(t testing.TB, lines ...string) *core.File {
 	t.Helper()
-	f, err := Dialect{}.Pack("p/"+sid+".jsonl", []core.NamedFile{{Path: "p/" + sid + ".jsonl", Data: dialecttest.Text(lines...)}})
+	f, err := Dialect{}.Pack("p/"+sid+".jsonl", []bundle.File{{Path: "p/" + sid + ".jsonl", Data: dialecttest.Text(lines...)}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,26 +8,27 @@ import (
 	"strings"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/bundle"
 	"github.com/sesslog/sesslog/core/dialect/internal/envelope"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 )
 
 // Bundles groups main files and their companions. Other JSON files whose names
 // are UUIDs are not taken, unless they begin like a session of the agent.
-func (d Dialect) Bundles(paths []string, read func(string) []byte) []core.Bundle {
+func (d Dialect) Bundles(paths []string, read func(string) []byte) []bundle.Bundle {
 	at := map[string]int{} // by the path of the main file without .jsonl
-	var all []core.Bundle
+	var all []bundle.Bundle
 	for _, p := range paths {
 		stem, ok := strings.CutSuffix(p, suffix)
 		if ok && isID(path.Base(stem)) && d.isSession(read(p)) {
 			at[stem] = len(all)
-			all = append(all, core.Bundle{Main: p, Files: []string{p}})
+			all = append(all, bundle.Bundle{Main: p, Files: []string{p}})
 		}
 	}
 	if len(all) == 0 {
 		return nil
 	}
-	var others core.Bundle
+	var others bundle.Bundle
 	for _, p := range paths {
 		if _, ok := at[strings.TrimSuffix(p, suffix)]; ok {
 			continue
@@ -78,10 +79,10 @@ func owner(p string, at map[string]int, read func(string) []byte) (int, bool) {
 // isSession reports whether data begins like a main file.
 func (d Dialect) isSession(data []byte) bool { return d.Detect(data) && !envelope.IsPacked(name, data) }
 
-// Pack implements core.Bundler. The session's id is the name of the main file.
-func (Dialect) Pack(main string, files []core.NamedFile) (*core.File, error) {
+// Pack implements bundle.Bundler. The session's id is the name of the main file.
+func (Dialect) Pack(main string, files []bundle.File) (*core.File, error) {
 	id := strings.TrimSuffix(path.Base(main), suffix)
-	i := slices.IndexFunc(files, func(f core.NamedFile) bool { return f.Path == main })
+	i := slices.IndexFunc(files, func(f bundle.File) bool { return f.Path == main })
 	if !isID(id) || i < 0 {
 		return nil, fmt.Errorf("%s is not the main file of a claude session: %w", jsonl.Clip(main, 120), core.ErrInvalid)
 	}
@@ -92,7 +93,7 @@ func (Dialect) Pack(main string, files []core.NamedFile) (*core.File, error) {
 			continue
 		}
 		p := inLog(main, f.Path)
-		if err := core.CheckPath(p); err != nil {
+		if err := bundle.CheckPath(p); err != nil {
 			return nil, err
 		}
 		w.companion(p, f.Data)
@@ -169,8 +170,8 @@ func (w *packer) file(id string) *core.File {
 	return &core.File{Dialect: name, Header: h, Entries: w.entries, Lines: w.lines, Version: "1", Exact: true}
 }
 
-// Unpack implements core.Bundler. Paths begin with projects/.
-func (Dialect) Unpack(h core.Header, es []core.Entry, cwd string) ([]core.NamedFile, error) {
+// Unpack implements bundle.Bundler. Paths begin with projects/.
+func (Dialect) Unpack(h core.Header, es []core.Entry, cwd string) ([]bundle.File, error) {
 	c, err := envelope.Read(es, mainOf)
 	if err != nil {
 		return nil, err
@@ -183,7 +184,7 @@ func (Dialect) Unpack(h core.Header, es []core.Entry, cwd string) ([]core.NamedF
 	all := c.All()
 	for i, f := range all {
 		p, ok := onDisk(id, f.Path)
-		if p = "projects/" + dir + "/" + p; !ok || core.CheckPath(p) != nil {
+		if p = "projects/" + dir + "/" + p; !ok || bundle.CheckPath(p) != nil {
 			return nil, fmt.Errorf("file %q is not one of a claude session: %w", jsonl.Clip(f.Path, 80), core.ErrInvalid)
 		}
 		all[i].Path = p

@@ -11,6 +11,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/bundle"
 	"github.com/sesslog/sesslog/core/dialect/codex"
 )
 
@@ -21,7 +22,7 @@ func TestForkHasItsParentUpToWhereItContinues(t *testing.T) {
 	fork := rolloutFrom(begin.ordinal, child, `,"forked_from_id":"`+parent+`"`+base).says("user", "c")
 	upTo := begin.text()
 	begin.says("user", "later")
-	files := []core.NamedFile{named(fileName(1, parent), begin.text()), named(fileName(2, child), fork.text())}
+	files := []bundle.File{named(fileName(1, parent), begin.text()), named(fileName(2, child), fork.text())}
 	all := bundled(t, files)
 	if got := contents(t, all[parent], core.Leaf{}); got != "a b later" {
 		t.Errorf("the parent's context is %q", got)
@@ -47,7 +48,7 @@ func TestForkOfAForkHasAllItContinues(t *testing.T) {
 	two := rolloutFrom(one.ordinal, child, one.based(parent)).says("user", "b").says("user", "c")
 	three := rolloutFrom(two.ordinal, agent, two.based(child)).says("user", "d")
 	two.says("user", "later")
-	f := bundled(t, []core.NamedFile{
+	f := bundled(t, []bundle.File{
 		named(fileName(3, agent), three.text()), named(fileName(1, parent), one.text()), named(fileName(2, child), two.text()),
 	})[agent]
 	if got := contents(t, f, core.Leaf{}); got != "a x b c d" {
@@ -82,7 +83,7 @@ func TestRevertContinuesInTheNewestFile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			three := rolloutFrom(c.at, parent, c.base).says("user", "f")
-			files := []core.NamedFile{
+			files := []bundle.File{
 				named(fileName(1, parent), one.text()), named(fileName(1, parent+"_"+second), two.text()),
 				named(fileName(3, parent+"_"+second), three.text()),
 			}
@@ -110,12 +111,12 @@ func TestHistoryBeginsWithItsOwnLinesIfTheBaseIsMissing(t *testing.T) {
 	t.Parallel()
 	base := rollout(parent, "").says("user", "a")
 	fork := rolloutFrom(base.ordinal, child, base.based(parent)).says("user", "b")
-	f := bundled(t, []core.NamedFile{named(fileName(2, child), fork.text())})[child]
+	f := bundled(t, []bundle.File{named(fileName(2, child), fork.text())})[child]
 	if got := contents(t, f, core.Leaf{}); got != "b" {
 		t.Errorf("the context is %q", got)
 	}
 	self := rollout(child, `,"history_base":{"thread_id":"`+child+`","end_ordinal_exclusive":9,"end_byte_offset":10}`).says("user", "c")
-	f = bundled(t, []core.NamedFile{named(fileName(2, child), self.text())})[child]
+	f = bundled(t, []bundle.File{named(fileName(2, child), self.text())})[child]
 	if got := contents(t, f, core.Leaf{}); got != "c" {
 		t.Errorf("the context of a file that continues itself is %q", got)
 	}
@@ -126,7 +127,7 @@ func TestSubagentBelongsToTheSessionThatStartedIt(t *testing.T) {
 	main := rollout(parent, "").says("user", "a")
 	helper := rollout(agent, `,"parent_thread_id":"`+parent+`"`).says("user", "count")
 	inner := rollout(child, `,"parent_thread_id":"`+agent+`"`).says("user", "deeper")
-	files := []core.NamedFile{
+	files := []bundle.File{
 		named(fileName(1, parent), main.text()), named(fileName(2, agent), helper.text()), named(fileName(3, child), inner.text()),
 	}
 	all := bundled(t, files)
@@ -154,7 +155,7 @@ func TestCompressedRollout(t *testing.T) {
 		t.Fatal(err)
 	}
 	packed := e.EncodeAll([]byte(text), nil)
-	f := bundled(t, []core.NamedFile{{Path: fileName(1, parent) + ".zst", Data: packed}})[parent]
+	f := bundled(t, []bundle.File{{Path: fileName(1, parent) + ".zst", Data: packed}})[parent]
 	if got := restored(t, f); got[fileName(1, parent)] != text {
 		t.Errorf("the files are %q", got)
 	}
@@ -168,7 +169,7 @@ func TestCompressedRollout(t *testing.T) {
 	if !errors.Is(err, core.ErrInvalid) {
 		t.Errorf("half of it gives %v", err)
 	}
-	both := bundled(t, []core.NamedFile{{Path: fileName(1, parent) + ".zst", Data: packed}, named(fileName(1, parent), text)})
+	both := bundled(t, []bundle.File{{Path: fileName(1, parent) + ".zst", Data: packed}, named(fileName(1, parent), text)})
 	if len(both) != 1 || len(both[parent].Entries) != 3 {
 		t.Error("a rollout that is there in both forms is read twice")
 	}
@@ -184,7 +185,7 @@ func TestGrownFilesKeepTheirEntries(t *testing.T) {
 	have := map[string]bool{}
 	for cut := strings.IndexByte(text, '\n') + 1; cut < len(text)+len(revert)+7; cut += 7 {
 		cut := min(cut, len(text)+len(revert))
-		files := []core.NamedFile{named(fileName(1, parent), text[:min(cut, len(text))])}
+		files := []bundle.File{named(fileName(1, parent), text[:min(cut, len(text))])}
 		if cut > len(text)+strings.IndexByte(revert, '\n') {
 			files = append(files, named(fileName(2, parent+"_"+second), revert[:cut-len(text)]))
 		}
@@ -214,7 +215,7 @@ func TestGrownFilesKeepTheirEntries(t *testing.T) {
 func TestPackRefusesWhatIsNoRollout(t *testing.T) {
 	t.Parallel()
 	d := codex.Dialect{}
-	for name, files := range map[string][]core.NamedFile{
+	for name, files := range map[string][]bundle.File{
 		"nothing":      nil,
 		"other name":   {named("sessions/2026/03/04/notes.jsonl", rollout(parent, "").text())},
 		"other lines":  {named(fileName(1, parent), `{"type":"session","id":"x"}`+"\n")},
@@ -237,11 +238,11 @@ func TestPackRefusesWhatIsNoRollout(t *testing.T) {
 func TestNamesStayBelowTheHome(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"../../x", "a/b", "..", "a\\b", strings.Repeat("y", 120), "a:b", "\x00"} {
-		f := bundled(t, []core.NamedFile{named(fileName(1, parent), rollout(strings.ReplaceAll(strings.ReplaceAll(id, "\\", "\\\\"), "\x00", "\\u0000"), "").says("user", "a").text())})
+		f := bundled(t, []bundle.File{named(fileName(1, parent), rollout(strings.ReplaceAll(strings.ReplaceAll(id, "\\", "\\\\"), "\x00", "\\u0000"), "").says("user", "a").text())})
 		for _, s := range f {
 			restored(t, s)
 			dir, name := codex.Dialect{}.FileName(s.Header)
-			if err := core.CheckPath("sessions/" + dir + "/" + name); err != nil {
+			if err := bundle.CheckPath("sessions/" + dir + "/" + name); err != nil {
 				t.Error(err)
 			}
 		}

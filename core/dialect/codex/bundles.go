@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/bundle"
 )
 
 // A source is a file of a folder, or of a bundle.
@@ -58,16 +58,16 @@ func glance(line []byte) meta {
 // files that these continue, and those of its sub-agents. A sub-agent is a
 // session of its own if the thread that started it is not there. The index of
 // names is a file of the sessions that it names.
-func (Dialect) Bundles(paths []string, read func(path string) []byte) []core.Bundle {
+func (Dialect) Bundles(paths []string, read func(path string) []byte) []bundle.Bundle {
 	var all []source
 	var index []byte
-	var bundles []core.Bundle
+	var bundles []bundle.Bundle
 	indexPath := ""
 	for _, path := range withoutCopies(paths) {
 		if isFileCalled(path, indexFile) || isFileCalled(path, historyFile) {
 			data := read(path)
 			if isOther(path, data) {
-				bundles = append(bundles, core.Bundle{Files: []string{path}})
+				bundles = append(bundles, bundle.Bundle{Files: []string{path}})
 			}
 			if isFileCalled(path, indexFile) {
 				index, indexPath = data, path
@@ -91,7 +91,7 @@ func (Dialect) Bundles(paths []string, read func(path string) []byte) []core.Bun
 			continue
 		}
 		own := s.byThread[thread]
-		b := core.Bundle{Main: own[0].path}
+		b := bundle.Bundle{Main: own[0].path}
 		for _, f := range s.session(thread) {
 			b.Files = append(b.Files, f.path)
 		}

@@ -5,8 +5,10 @@ import (
 	"fmt"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/bundle"
 	"github.com/sesslog/sesslog/core/dialect/internal/envelope"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
+	"github.com/sesslog/sesslog/core/optional"
 )
 
 // A Dialect is the dialect of Codex. It keeps no state and is safe for
@@ -14,10 +16,10 @@ import (
 type Dialect struct{}
 
 var (
-	_ core.Dialect   = Dialect{}
-	_ core.Bundler   = Dialect{}
-	_ core.Rewriter  = Dialect{}
-	_ core.Relocator = Dialect{}
+	_ core.Dialect       = Dialect{}
+	_ bundle.Bundler     = Dialect{}
+	_ optional.Rewriter  = Dialect{}
+	_ optional.Relocator = Dialect{}
 )
 
 const dialectName = "codex"
@@ -94,8 +96,8 @@ func (d Dialect) Fill(line []byte, f core.Fields) (core.Entry, error) {
 // AsWritten returns line: Codex does not change lines.
 func (Dialect) AsWritten(line []byte) []byte { return line }
 
-// SameHeader implements core.Rewriter: the header is ours, and the id decides.
+// SameHeader implements optional.Rewriter: the header is ours, and the id decides.
 func (Dialect) SameHeader(a, b []byte) bool { return envelope.SameHeader(dialectName, a, b) }
 
-// WithCWD implements core.Relocator.
+// WithCWD implements optional.Relocator.
 func (Dialect) WithCWD(line []byte, cwd string) []byte { return jsonl.WithText(line, "cwd", cwd) }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/bundle"
 	"github.com/sesslog/sesslog/core/dialect/codex"
 	"github.com/sesslog/sesslog/core/dialect/dialecttest"
 )
@@ -18,7 +19,7 @@ import (
 type recorded struct {
 	dir      string
 	id       string
-	files    []core.NamedFile
+	files    []bundle.File
 	expected struct {
 		Title         *string `json:"title"`
 		FirstUserText string  `json:"firstUserText"`
@@ -49,15 +50,15 @@ func eachRecorded(t *testing.T, f func(t *testing.T, r recorded)) {
 	}
 }
 
-func readTree(t *testing.T, dir string) []core.NamedFile {
+func readTree(t *testing.T, dir string) []bundle.File {
 	t.Helper()
-	var files []core.NamedFile
+	var files []bundle.File
 	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		data, err := os.ReadFile(filepath.Join(dir, path))
-		files = append(files, core.NamedFile{Path: path, Data: data})
+		files = append(files, bundle.File{Path: path, Data: data})
 		return err
 	})
 	if err != nil {
@@ -68,7 +69,7 @@ func readTree(t *testing.T, dir string) []core.NamedFile {
 
 // bundled returns the sessions of files by id, each read from its form in the
 // log.
-func bundled(t testing.TB, files []core.NamedFile) map[string]*core.File {
+func bundled(t testing.TB, files []bundle.File) map[string]*core.File {
 	t.Helper()
 	var paths []string
 	for _, f := range files {
@@ -88,9 +89,9 @@ func bundled(t testing.TB, files []core.NamedFile) map[string]*core.File {
 		if b.Main == "" {
 			continue
 		}
-		var own []core.NamedFile
+		var own []bundle.File
 		for _, path := range b.Files {
-			own = append(own, core.NamedFile{Path: path, Data: data(path)})
+			own = append(own, bundle.File{Path: path, Data: data(path)})
 		}
 		f, err := d.Pack(b.Main, own)
 		if err != nil {

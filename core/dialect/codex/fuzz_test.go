@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/bundle"
 	"github.com/sesslog/sesslog/core/dialect/codex"
 )
 
@@ -21,7 +22,7 @@ func FuzzFile(f *testing.F) {
 	f.Add([]byte{0x28, 0xB5, 0x2F, 0xFD, 4, 0, 0}, []byte(rollout(child, `,"history_base":{"thread_id":"`+child+`","end_byte_offset":99999999999}`).item(`{"type":"function_call","call_id":"x"}`).line("event_msg", `{"type":"thread_rolled_back","num_turns":1e99}`).text()))
 	f.Add([]byte(`{"id":"`+parent+`","thread_name":"n","updated_at":1}`), []byte(begin.text()))
 	f.Fuzz(func(t *testing.T, a, b []byte) {
-		files := []core.NamedFile{{Path: fileName(1, parent), Data: a}, {Path: fileName(2, child), Data: b}, {Path: "session_index.jsonl", Data: a}}
+		files := []bundle.File{{Path: fileName(1, parent), Data: a}, {Path: fileName(2, child), Data: b}, {Path: "session_index.jsonl", Data: a}}
 		d := codex.Dialect{}
 		bundles := d.Bundles([]string{files[0].Path, files[1].Path, files[2].Path}, func(path string) []byte {
 			for _, f := range files {

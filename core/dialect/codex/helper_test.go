@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/bundle"
 	"github.com/sesslog/sesslog/core/dialect/codex"
 )
 
@@ -64,7 +65,7 @@ func fileName(second int, id string) string {
 	return fmt.Sprintf("home/.codex/sessions/2026/03/04/rollout-2026-03-04T05-06-%02d-%s.jsonl", second, id)
 }
 
-func named(name, text string) core.NamedFile { return core.NamedFile{Path: name, Data: []byte(text)} }
+func named(name, text string) bundle.File { return bundle.File{Path: name, Data: []byte(text)} }
 
 // contents is what each item of the session's context says, joined by spaces.
 func contents(t testing.TB, f *core.File, leaf core.Leaf) string {
@@ -111,7 +112,7 @@ func restored(t testing.TB, f *core.File) map[string]string {
 	}
 	out := map[string]string{}
 	for _, f := range files {
-		if err := core.CheckPath(f.Path); err != nil {
+		if err := bundle.CheckPath(f.Path); err != nil {
 			t.Error(err)
 		}
 		out["home/.codex/"+f.Path] = string(f.Data)

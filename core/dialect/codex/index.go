@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/bundle"
 	"github.com/sesslog/sesslog/core/dialect/internal/envelope"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
@@ -41,8 +42,8 @@ func mentions(data []byte, thread string) bool {
 
 // namedIn returns the entry that names the session of thread as the index does,
 // or nothing if the index has no name for it.
-func namedIn(files []core.NamedFile, thread string) []core.Entry {
-	i := slices.IndexFunc(files, func(f core.NamedFile) bool { return isFileCalled(f.Path, indexFile) })
+func namedIn(files []bundle.File, thread string) []core.Entry {
+	i := slices.IndexFunc(files, func(f bundle.File) bool { return isFileCalled(f.Path, indexFile) })
 	if i < 0 || !bytes.Contains(files[i].Data, []byte(thread)) {
 		return nil
 	}

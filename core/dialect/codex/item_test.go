@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/bundle"
 	"github.com/sesslog/sesslog/core/dialect/codex"
 	"github.com/sesslog/sesslog/core/item"
 )
@@ -147,7 +148,7 @@ func TestUsageCountsEachAnswerOnce(t *testing.T) {
 	}
 	begin := rollout(parent, "").says("user", "a").line("token_usage_record", used(parent, "r1", 1))
 	fork := rolloutFrom(begin.ordinal, child, begin.based(parent)).line("token_usage_record", used(child, "r2", 2)).line("token_usage_record", used(child, "r2", 2)).line("token_usage_record", used(parent, "r1", 1))
-	all := bundled(t, []core.NamedFile{named(fileName(1, parent), begin.text()), named(fileName(2, child), fork.text())})
+	all := bundled(t, []bundle.File{named(fileName(1, parent), begin.text()), named(fileName(2, child), fork.text())})
 	for id, want := range map[string]item.Usage{parent: {Input: 9, CacheRead: 1, Output: 1}, child: {Input: 18, CacheRead: 2, Output: 2}} {
 		if got := (codex.Dialect{}).Summary(all[id].Header, all[id].Entries).Usage; got != want {
 			t.Errorf("usage of %s is %+v, want %+v", id, got, want)

@@ -6,13 +6,14 @@ import (
 	"slices"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/bundle"
 	"github.com/sesslog/sesslog/core/dialect/internal/envelope"
 )
 
 // Pack makes one session of the rollouts among files. The files that the thread
 // continues come first, each up to where it is continued, then those of the
 // thread, then those of sub-agents, whose lines have no place in the tree.
-func (d Dialect) Pack(main string, files []core.NamedFile) (*core.File, error) {
+func (d Dialect) Pack(main string, files []bundle.File) (*core.File, error) {
 	var all []source
 	thread := ""
 	for _, f := range files {
@@ -58,7 +59,7 @@ func (d Dialect) packed(thread string, s *sources) (*core.File, error) {
 	ends := s.ends(thread)
 	for _, file := range s.session(thread) {
 		path := homePath(file.name)
-		if core.CheckPath(path) != nil {
+		if bundle.CheckPath(path) != nil {
 			continue
 		}
 		data := file.data

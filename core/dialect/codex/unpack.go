@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/bundle"
 	"github.com/sesslog/sesslog/core/dialect/internal/envelope"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
@@ -18,20 +19,20 @@ import (
 // A session without a file of its own, such as a fork that was made in the log,
 // gets one that holds its whole history. The directory of a session does not
 // change: Codex resumes by id in any directory.
-func (Dialect) Unpack(h core.Header, es []core.Entry, _ string) ([]core.NamedFile, error) {
+func (Dialect) Unpack(h core.Header, es []core.Entry, _ string) ([]bundle.File, error) {
 	t, err := readThread(es)
 	if err != nil {
 		return nil, err
 	}
 	r := t.newest()
 	if r == nil || r.meta.thread != h.ID {
-		return []core.NamedFile{{Path: homePath(nameOfHeader(h)), Data: core.Lines(flat(h, t.history()))}}, nil
+		return []bundle.File{{Path: homePath(nameOfHeader(h)), Data: core.Lines(flat(h, t.history()))}}, nil
 	}
 	c, err := envelope.Read(es, func(core.Entry) string { return "" })
 	if err != nil {
 		return nil, err
 	}
-	var files []core.NamedFile
+	var files []bundle.File
 	for _, f := range c.All() {
 		if f.Path == "" {
 			continue

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/optional"
 )
 
 // A Dialect is the dialect of Nova. It keeps no state and is safe for
@@ -11,14 +12,14 @@ import (
 type Dialect struct{}
 
 var (
-	_ core.Dialect       = Dialect{}
-	_ core.Checker       = Dialect{}
-	_ core.Admitter      = Dialect{}
-	_ core.Completer     = Dialect{}
-	_ core.ForkCounter   = Dialect{}
-	_ core.SessionMarker = Dialect{}
-	_ core.Rewriter      = Dialect{}
-	_ core.Successor     = Dialect{}
+	_ core.Dialect           = Dialect{}
+	_ optional.Checker       = Dialect{}
+	_ core.Admitter          = Dialect{}
+	_ optional.Completer     = Dialect{}
+	_ optional.ForkCounter   = Dialect{}
+	_ optional.SessionMarker = Dialect{}
+	_ optional.Rewriter      = Dialect{}
+	_ optional.Successor     = Dialect{}
 )
 
 const name = "nova"

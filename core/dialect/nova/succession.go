@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/optional"
 )
 
 // Succession compares the state of a file with that of a session. The file is
@@ -14,7 +15,7 @@ import (
 // missing unless Nova drops it. last_updated tells a file that is based on an
 // earlier state, because each change in the log sets it. fork_count is not
 // compared: Nova does not count forks.
-func (Dialect) Succession(h core.Header, es, file []core.Entry) core.Succession {
+func (Dialect) Succession(h core.Header, es, file []core.Entry) optional.Succession {
 	now := foldAll(h, es)
 	next := now.State
 	earlier := true
@@ -24,17 +25,17 @@ func (Dialect) Succession(h core.Header, es, file []core.Entry) core.Succession 
 		}
 		_, s, err := readState(e)
 		if err != nil {
-			return core.Diverged
+			return optional.Diverged
 		}
 		next, earlier = s, earlier && now.hadBefore(s)
 	}
 	switch {
 	case earlier:
-		return core.Earlier
+		return optional.Earlier
 	case next.follows(now.State):
-		return core.Later
+		return optional.Later
 	}
-	return core.Diverged
+	return optional.Diverged
 }
 
 // follows reports whether s could have been made from old.

@@ -6,6 +6,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/listing"
 	"github.com/sesslog/sesslog/core/item"
+	"github.com/sesslog/sesslog/core/optional"
 )
 
 // Summary shows the session's current state. First is the plan or, if there is
@@ -15,8 +16,8 @@ func (d Dialect) Summary(h core.Header, es []core.Entry) core.Summary {
 	return d.Summarizer(h).Summary(es)
 }
 
-// Summarizer implements core.Summarizing.
-func (Dialect) Summarizer(h core.Header) core.Summarizer {
+// Summarizer implements optional.Summarizing.
+func (Dialect) Summarizer(h core.Header) optional.Summarizer {
 	return &summarizer{header: h, folding: newFolding(h, nil)}
 }
 
@@ -26,7 +27,7 @@ type summarizer struct {
 	read    int
 }
 
-// Summary implements core.Summarizer. The second state of a session makes it
+// Summary implements optional.Summarizer. The second state of a session makes it
 // read all entries again, to know which states the session had.
 func (s *summarizer) Summary(es []core.Entry) core.Summary {
 	if s.folding.had == nil && severalStates(es[s.read:], s.folding.states) {

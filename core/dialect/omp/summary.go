@@ -4,6 +4,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/dialect/internal/listing"
+	"github.com/sesslog/sesslog/core/optional"
 )
 
 // Summary reads all branches, as listing.Listing describes. A session without a
@@ -13,8 +14,8 @@ func (d Dialect) Summary(h core.Header, es []core.Entry) core.Summary {
 	return d.Summarizer(h).Summary(es)
 }
 
-// Summarizer implements core.Summarizing.
-func (Dialect) Summarizer(h core.Header) core.Summarizer {
+// Summarizer implements optional.Summarizing.
+func (Dialect) Summarizer(h core.Header) optional.Summarizer {
 	t, _ := titleOf(h, nil)
 	return &summarizer{Listing: listing.New(h, "model_usage"), header: h, title: t.text}
 }
@@ -26,7 +27,7 @@ type summarizer struct {
 	short  string // the short summary of the last compaction that has one
 }
 
-// Summary implements core.Summarizer. A title slot or a rename makes it look at
+// Summary implements optional.Summarizer. A title slot or a rename makes it look at
 // the earlier ones again.
 func (s *summarizer) Summary(es []core.Entry) core.Summary {
 	titled := false

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
+	"github.com/sesslog/sesslog/core/optional"
 )
 
 // The operators of OpenRath's runs, and the start of those that only a log has.
@@ -21,7 +22,7 @@ const (
 // Resume. The chunks are numbered again; a trailer closes its own session only.
 // The usage of a merge is the sum, in a member of the header that OpenRath
 // ignores, because OpenRath writes usage in a trailer only.
-func (d Dialect) Derive(f core.HeaderFields, kind string, from []core.Source, es []core.Entry) ([]byte, []core.Entry, error) {
+func (d Dialect) Derive(f core.HeaderFields, kind string, from []optional.Source, es []core.Entry) ([]byte, []core.Entry, error) {
 	sources := make([]Session, len(from))
 	for i, src := range from {
 		sources[i] = sourceOf(src)
@@ -41,7 +42,7 @@ func (d Dialect) Derive(f core.HeaderFields, kind string, from []core.Source, es
 
 // sourceOf reads a session without its rows. Of a session of another agent only
 // the id counts.
-func sourceOf(src core.Source) Session {
+func sourceOf(src optional.Source) Session {
 	s, err := readHeader(src.Header.Line)
 	if err != nil {
 		return Session{ID: src.Header.ID}

@@ -8,7 +8,7 @@ import (
 // localBackend is the backend whose directories are those of the host.
 const localBackend = "local"
 
-// WithCWD implements core.Relocator. Only a sandbox on the host itself has a
+// WithCWD implements optional.Relocator. Only a sandbox on the host itself has a
 // directory of the host; any other has a file system of its own.
 func (Dialect) WithCWD(line []byte, cwd string) []byte {
 	o, err := jsjson.ParseObject(line)

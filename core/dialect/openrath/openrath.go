@@ -1,6 +1,9 @@
 package openrath
 
-import "github.com/sesslog/sesslog/core"
+import (
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/optional"
+)
 
 // A Dialect is the dialect of OpenRath. It keeps no state and is
 // safe for concurrent use. The zero Dialect reads the current format.
@@ -10,9 +13,9 @@ type Dialect struct {
 }
 
 var (
-	_ core.Dialect  = Dialect{}
-	_ core.Admitter = Dialect{}
-	_ core.Deriver  = Dialect{}
+	_ core.Dialect     = Dialect{}
+	_ core.Admitter    = Dialect{}
+	_ optional.Deriver = Dialect{}
 )
 
 const name = "openrath"

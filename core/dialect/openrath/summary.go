@@ -4,6 +4,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/listing"
 	"github.com/sesslog/sesslog/core/item"
+	"github.com/sesslog/sesslog/core/optional"
 )
 
 // Summary counts the chunks. First is the text of the first user chunk.
@@ -13,8 +14,8 @@ func (d Dialect) Summary(h core.Header, es []core.Entry) core.Summary {
 	return d.Summarizer(h).Summary(es)
 }
 
-// Summarizer implements core.Summarizing.
-func (Dialect) Summarizer(h core.Header) core.Summarizer {
+// Summarizer implements optional.Summarizing.
+func (Dialect) Summarizer(h core.Header) optional.Summarizer {
 	s := &summarizer{}
 	s.summary.Created = asISO(h.Time)
 	if made, err := readHeader(h.Line); err == nil && made.Usage != nil {
@@ -29,7 +30,7 @@ type summarizer struct {
 	read    int
 }
 
-// Summary implements core.Summarizer.
+// Summary implements optional.Summarizer.
 func (s *summarizer) Summary(es []core.Entry) core.Summary {
 	for i := s.read; i < len(es); i++ {
 		if es[i].Aside {

@@ -3,6 +3,7 @@ package operator
 import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/frame"
+	"github.com/sesslog/sesslog/core/optional"
 )
 
 // A Dialect is the dialect of Operator. It keeps no state and is
@@ -10,9 +11,9 @@ import (
 type Dialect struct{ frame.Base }
 
 var (
-	_ core.Dialect   = Dialect{}
-	_ core.Checker   = Dialect{}
-	_ core.Annotator = Dialect{}
+	_ core.Dialect       = Dialect{}
+	_ optional.Checker   = Dialect{}
+	_ optional.Annotator = Dialect{}
 )
 
 const name = "operator"

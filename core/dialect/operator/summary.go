@@ -7,6 +7,7 @@ import (
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/dialect/internal/listing"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
+	"github.com/sesslog/sesslog/core/optional"
 )
 
 var usageNames = listing.UsageNames{
@@ -24,8 +25,8 @@ func (d Dialect) Summary(h core.Header, es []core.Entry) core.Summary {
 	return d.Summarizer(h).Summary(es)
 }
 
-// Summarizer implements core.Summarizing.
-func (Dialect) Summarizer(h core.Header) core.Summarizer {
+// Summarizer implements optional.Summarizing.
+func (Dialect) Summarizer(h core.Header) optional.Summarizer {
 	s := &summarizer{ids: map[string]bool{}}
 	s.summary.Created = toISO(h.Time)
 	s.summary.Modified = s.summary.Created
@@ -41,7 +42,7 @@ type summarizer struct {
 	named   bool            // an entry names a branch
 }
 
-// Summary implements core.Summarizer. It looks for the name on the whole branch
+// Summary implements optional.Summarizer. It looks for the name on the whole branch
 // again if the new entries do not continue the current one.
 func (s *summarizer) Summary(es []core.Entry) core.Summary {
 	continued := true

@@ -3,6 +3,7 @@ package pi
 import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/listing"
+	"github.com/sesslog/sesslog/core/optional"
 )
 
 // Summary reads all branches, as listing.Listing describes. Usage is what the
@@ -12,8 +13,8 @@ func (d Dialect) Summary(h core.Header, es []core.Entry) core.Summary {
 	return d.Summarizer(h).Summary(es)
 }
 
-// Summarizer implements core.Summarizing.
-func (d Dialect) Summarizer(h core.Header) core.Summarizer {
+// Summarizer implements optional.Summarizing.
+func (d Dialect) Summarizer(h core.Header) optional.Summarizer {
 	usage := "usage"
 	if d.V073 {
 		usage = ""
@@ -26,7 +27,7 @@ type summarizer struct {
 	name string
 }
 
-// Summary implements core.Summarizer. The last session_info names the session.
+// Summary implements optional.Summarizer. The last session_info names the session.
 func (s *summarizer) Summary(es []core.Entry) core.Summary {
 	added := s.Read(es)
 	for i := range added {

@@ -8,6 +8,7 @@ import (
 	"github.com/sesslog/sesslog/agent"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/bundle"
 	"github.com/sesslog/sesslog/core/dialect"
 )
 
@@ -213,7 +214,7 @@ func (a app) noteNext(r *agent.Resumed) {
 	}
 	args := agent.OpenArgs(r.Dialect, r.Path)
 	if rules, err := dialect.Named(r.Dialect); err == nil && args != nil {
-		if _, several := rules.(core.Bundler); several { // sessctl run does not follow its files
+		if _, several := rules.(bundle.Bundler); several { // sessctl run does not follow its files
 			a.Notef("start the agent on it with: cd %s && %s", shellWords([]string{r.Dir}), shellWords(append([]string{r.Dialect}, args...)))
 			a.Notef("store what it writes with: sessctl import %s", shellWords([]string{r.Path}))
 			args = nil

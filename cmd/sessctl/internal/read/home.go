@@ -12,6 +12,7 @@ import (
 
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/bundle"
 	"github.com/sesslog/sesslog/core/dialect"
 )
 
@@ -21,7 +22,7 @@ func (a app) exportHome(ctx context.Context, arg string, f exportFlags) error {
 	if err != nil {
 		return err
 	}
-	bundler, ok := rules.(core.Bundler)
+	bundler, ok := rules.(bundle.Bundler)
 	if !ok {
 		return cli.Hintf(cli.Usagef("--home: a session of %s is one file", rules.Name()), "name the file: sessctl export %s --out FILE", arg)
 	}
@@ -65,7 +66,7 @@ func (a app) packed(ctx context.Context, arg string) (*core.File, core.Dialect, 
 
 // writeHome writes files below f.home, all or, if one of them may not be
 // replaced, none. Symbolic links that lead out of f.home are not followed.
-func (a app) writeHome(f exportFlags, files []core.NamedFile, modified time.Time) error {
+func (a app) writeHome(f exportFlags, files []bundle.File, modified time.Time) error {
 	if err := os.MkdirAll(f.home, 0o700); err != nil {
 		return cli.FileError(f.home, err)
 	}
@@ -76,7 +77,7 @@ func (a app) writeHome(f exportFlags, files []core.NamedFile, modified time.Time
 	defer root.Close()
 	same := make([]bool, len(files))
 	for i, file := range files {
-		if err := core.CheckPath(file.Path); err != nil {
+		if err := bundle.CheckPath(file.Path); err != nil {
 			return err
 		}
 		if same[i], err = isThere(root, file, f.Force()); err != nil {
@@ -110,7 +111,7 @@ func (a app) printWritten(path string, size int) error {
 // isThere reports whether a file exists that holds all of it, and perhaps more: the
 // agent continued it, or another session needs only its beginning. A file that is
 // the beginning of it is replaced. Without force, one with other bytes is an error.
-func isThere(root *os.Root, file core.NamedFile, force bool) (bool, error) {
+func isThere(root *os.Root, file bundle.File, force bool) (bool, error) {
 	path := filepath.Join(root.Name(), filepath.FromSlash(file.Path))
 	old, err := root.ReadFile(file.Path)
 	switch {
@@ -128,7 +129,7 @@ func isThere(root *os.Root, file core.NamedFile, force bool) (bool, error) {
 }
 
 // writeBelow writes a file and its directories. It appears whole or not at all.
-func writeBelow(root *os.Root, file core.NamedFile, modified time.Time) error {
+func writeBelow(root *os.Root, file bundle.File, modified time.Time) error {
 	if err := root.MkdirAll(filepath.Dir(file.Path), 0o755); err != nil {
 		return err
 	}

@@ -12,28 +12,29 @@ import (
 
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/bundle"
 	"github.com/sesslog/sesslog/core/dialect"
 )
 
-// A bundle is the files of one session of which the agent keeps several.
-type bundle struct {
-	core.Bundle
-	rules core.Bundler
+// A fileSet is the files of one session of which the agent keeps several.
+type fileSet struct {
+	bundle.Bundle
+	rules bundle.Bundler
 	root  string // the directory that the paths are below
 }
 
 // bundles returns the sessions of several files among paths, which are relative
 // to root.
-func bundles(root string, paths []string) (all []bundle) {
+func bundles(root string, paths []string) (all []fileSet) {
 	read := func(p string) []byte { return beginning(filepath.Join(root, filepath.FromSlash(p))) }
 	dialects := dialect.All()
 	for _, name := range slices.Sorted(maps.Keys(dialects)) {
-		rules, ok := dialects[name].(core.Bundler)
+		rules, ok := dialects[name].(bundle.Bundler)
 		if !ok {
 			continue
 		}
 		for _, b := range rules.Bundles(paths, read) {
-			all = append(all, bundle{b, rules, root})
+			all = append(all, fileSet{b, rules, root})
 		}
 	}
 	return all
@@ -54,7 +55,7 @@ func beginning(path string) []byte {
 }
 
 // bundlesBelow returns the sessions of several files in and below dir.
-func bundlesBelow(dir string) []bundle {
+func bundlesBelow(dir string) []fileSet {
 	var paths []string
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -69,7 +70,7 @@ func bundlesBelow(dir string) []bundle {
 }
 
 // bundleOf returns the session of several files whose main file is name.
-func bundleOf(name string) (bundle, bool) {
+func bundleOf(name string) (fileSet, bool) {
 	dir, base := filepath.Dir(name), filepath.Base(name)
 	paths := []string{base}
 	companions := filepath.Join(dir, strings.TrimSuffix(base, filepath.Ext(base)))
@@ -86,11 +87,11 @@ func bundleOf(name string) (bundle, bool) {
 			return b, true
 		}
 	}
-	return bundle{}, false
+	return fileSet{}, false
 }
 
 // names returns the paths of the files as this host has them.
-func (b *bundle) names() []string {
+func (b *fileSet) names() []string {
 	names := make([]string, len(b.Files))
 	for i, p := range b.Files {
 		names[i] = filepath.Join(b.root, filepath.FromSlash(p))
@@ -99,7 +100,7 @@ func (b *bundle) names() []string {
 }
 
 // size is the total size of the files now.
-func (b *bundle) size() (total int64) {
+func (b *fileSet) size() (total int64) {
 	for _, name := range b.names() {
 		if info, err := os.Stat(name); err == nil {
 			total += info.Size()
@@ -109,8 +110,8 @@ func (b *bundle) size() (total int64) {
 }
 
 // pack reads the files and returns the session as one file.
-func (a app) pack(b *bundle) ([]byte, error) {
-	var files []core.NamedFile
+func (a app) pack(b *fileSet) ([]byte, error) {
+	var files []bundle.File
 	left := a.MaxFile
 	for i, name := range b.names() {
 		f, size, err := cli.OpenFile(name)
@@ -127,7 +128,7 @@ func (a app) pack(b *bundle) ([]byte, error) {
 			return nil, cli.FileError(name, err)
 		}
 		left -= int64(len(data))
-		files = append(files, core.NamedFile{Path: b.Files[i], Data: data})
+		files = append(files, bundle.File{Path: b.Files[i], Data: data})
 	}
 	f, err := b.rules.Pack(b.Main, files)
 	if err != nil {

@@ -14,7 +14,7 @@ type foundFile struct {
 	name   string
 	size   int64 // -1 if unknown
 	err    error
-	bundle *bundle // of several files; name is the main one
+	bundle *fileSet // of several files; name is the main one
 }
 
 // sessionFiles returns the files of names: each file itself, and for a directory

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/bundle"
 )
 
 // A Line is a line of a file of the session, and the entry that it comes from.
@@ -17,9 +18,9 @@ type Line struct {
 
 // Contents are the files of a session, put together from its entries.
 type Contents struct {
-	Lines []Line           // of all files, each file's in its order
-	Files []core.NamedFile // the files without lines, the newest of each path
-	open  map[string]bool  // files whose last line has no newline
+	Lines []Line          // of all files, each file's in its order
+	Files []bundle.File   // the files without lines, the newest of each path
+	open  map[string]bool // files whose last line has no newline
 }
 
 // Read puts the files of a session together. main returns the path of the file
@@ -64,7 +65,7 @@ func Read(es []core.Entry, main func(core.Entry) string) (*Contents, error) {
 				continue
 			}
 			files[p.Path] = len(c.Files)
-			c.Files = append(c.Files, core.NamedFile{Path: p.Path, Data: p.Bytes})
+			c.Files = append(c.Files, bundle.File{Path: p.Path, Data: p.Bytes})
 			continue
 		}
 		// A line that had no newline when it was read may have grown since.
@@ -89,15 +90,15 @@ func Read(es []core.Entry, main func(core.Entry) string) (*Contents, error) {
 
 // All returns every file, byte for byte: those with lines in the order of their
 // first lines, then those without.
-func (c *Contents) All() []core.NamedFile {
+func (c *Contents) All() []bundle.File {
 	at := map[string]int{}
-	var all []core.NamedFile
+	var all []bundle.File
 	for _, l := range c.Lines {
 		i, ok := at[l.Path]
 		if !ok {
 			i = len(all)
 			at[l.Path] = i
-			all = append(all, core.NamedFile{Path: l.Path})
+			all = append(all, bundle.File{Path: l.Path})
 		}
 		all[i].Data = append(append(all[i].Data, l.Bytes...), '\n')
 	}

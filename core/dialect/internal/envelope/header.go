@@ -39,7 +39,7 @@ func Header(dialect string, line []byte) (core.Header, error) {
 	return jsonl.Header(e)
 }
 
-// SameHeader implements core.Rewriter: both lines are headers of one session.
+// SameHeader implements optional.Rewriter: both lines are headers of one session.
 func SameHeader(dialect string, a, b []byte) bool {
 	x, errX := Header(dialect, a)
 	y, errY := Header(dialect, b)

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/bundle"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
@@ -25,7 +26,7 @@ type Piece struct {
 	ID     string
 	InTree bool   // the entry has a place in the tree, under Parent
 	Parent string // empty for a root
-	Path   string // of the file, as core.CheckPath requires
+	Path   string // of the file, as bundle.CheckPath requires
 	Kind   string // of the line, which becomes the type of the entry
 	Time   string // of the line, if it has one
 	// Piece counts the pieces of one line or file, from 0 to Pieces-1.
@@ -125,7 +126,7 @@ func (p *Piece) read(v *[len(members)]jsjson.Value) (err error) {
 	if p.ID == "" {
 		return fmt.Errorf("it has no id")
 	}
-	if err := core.CheckPath(p.Path); err != nil {
+	if err := bundle.CheckPath(p.Path); err != nil {
 		return err
 	}
 	if v[7] != nil {

@@ -25,7 +25,7 @@ func (Base) ImageStore() string { return "" }
 // Layout is the header, then es.
 func (Base) Layout(h core.Header, es []core.Entry) []core.Entry { return core.HeaderFirst(h, es) }
 
-// WithCWD implements core.Relocator.
+// WithCWD implements optional.Relocator.
 func (Base) WithCWD(line []byte, cwd string) []byte { return jsonl.WithText(line, "cwd", cwd) }
 
 // JS is embedded by the dialects of pi and omp, whose lines have the same

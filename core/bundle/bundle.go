@@ -1,6 +1,10 @@
-package core
+// Package bundle defines sessions that an agent keeps in several files, and
+// which paths such files may have.
+package bundle
 
-// A Bundler is a Dialect whose agent keeps one session in several files: a main
+import "github.com/sesslog/sesslog/core"
+
+// A Bundler is a core.Dialect whose agent keeps one session in several files: a main
 // file, and companions such as transcripts of sub-agents and outputs of tools.
 // In the log such a session is one list of entries like any other, from which
 // every file is restored byte for byte. The caller does all I/O.
@@ -8,7 +12,7 @@ package core
 // Paths are slash-separated. The caller rejects, with CheckPath, paths that
 // leave the agent's home.
 type Bundler interface {
-	Dialect
+	core.Dialect
 
 	// Bundles groups the files of a folder into sessions. paths are relative to
 	// the folder; they may begin anywhere above or inside the agent's home. read
@@ -19,15 +23,15 @@ type Bundler interface {
 
 	// Pack makes one session of a bundle's files. main is the path of the main
 	// file among them. The same files always give the same entries, and files
-	// that grew give the earlier entries and more. Returns ErrInvalid if the
+	// that grew give the earlier entries and more. Returns core.ErrInvalid if the
 	// files are not a session of this dialect. File reads the lines of the
 	// result, header first: so several files travel as one.
-	Pack(main string, files []NamedFile) (*File, error)
+	Pack(main string, files []File) (*core.File, error)
 
 	// Unpack returns the files of a session as the agent keeps them below its
 	// home if it works in cwd. If cwd is empty, it is that of the header.
-	// Returns ErrInvalid if the entries name a path outside the agent's home.
-	Unpack(h Header, es []Entry, cwd string) ([]NamedFile, error)
+	// Returns core.ErrInvalid if the entries name a path outside the agent's home.
+	Unpack(h core.Header, es []core.Entry, cwd string) ([]File, error)
 }
 
 // A Bundle names the files of one session.
@@ -36,17 +40,8 @@ type Bundle struct {
 	Files []string // all paths, Main included
 }
 
-// A NamedFile is a file of a session.
-type NamedFile struct {
+// A File is one file of a session.
+type File struct {
 	Path string
 	Data []byte
-}
-
-// A Linker is a Dialect whose agent does not always continue at the last of the
-// lines it wrote. Heads of its sessions follow LeafAfter instead of Leaf.
-type Linker interface {
-	// LeafAfter returns the position of a head that was at was, after added was
-	// appended to it. es has all entries of the session in order, added
-	// included. find returns the entry with an id.
-	LeafAfter(was Leaf, added, es []Entry, find func(id string) (Entry, bool)) Leaf
 }

@@ -1,48 +1,45 @@
-package core
+// Package optional has the interfaces that a dialect implements besides
+// core.Dialect if its agent needs them. Callers ask for one with a type
+// assertion.
+package optional
 
-import "encoding/json"
+import (
+	"encoding/json"
 
-// A Checker is a Dialect whose agent ignores lines of its own types that break
+	"github.com/sesslog/sesslog/core"
+)
+
+// A Checker is a core.Dialect whose agent ignores lines of its own types that break
 // its rules. Appended lines have to pass Check; a file may hold anything.
 type Checker interface {
 	// Check returns nil for a line that the agent reads, before or after Fill,
-	// and otherwise an ErrInvalid that says what is wrong with the line.
+	// and otherwise an core.ErrInvalid that says what is wrong with the line.
 	Check(line []byte) error
 }
 
-// An Annotator is a Dialect whose messages carry metadata of the channel that
+// An Annotator is a core.Dialect whose messages carry metadata of the channel that
 // they came through, which changes after the message was stored.
 type Annotator interface {
 	// WithMeta returns the message entry e with its metadata replaced by meta,
-	// an object or null. Returns ErrInvalid if e is not a message, or meta is
+	// an object or null. Returns core.ErrInvalid if e is not a message, or meta is
 	// neither an object nor null.
-	WithMeta(e Entry, meta json.RawMessage) (Entry, error)
+	WithMeta(e core.Entry, meta json.RawMessage) (core.Entry, error)
 
 	// WithReaction returns the first message in es with the channel's id
-	// message, with emoji added to its reactions. Returns ErrNotFound if there
+	// message, with emoji added to its reactions. Returns core.ErrNotFound if there
 	// is none.
-	WithReaction(es []Entry, message, emoji string) (Entry, error)
+	WithReaction(es []core.Entry, message, emoji string) (core.Entry, error)
 }
 
-// A SessionMarker is a Dialect whose entries say which session they belong to.
+// A SessionMarker is a core.Dialect whose entries say which session they belong to.
 // When the log makes a session, or copies entries into one with another header,
 // it appends the marker (see tree.WithSessionMark).
 type SessionMarker interface {
 	// SessionMark makes the marker line, without id, parent and time, for Fill.
-	SessionMark(h Header) []byte
+	SessionMark(h core.Header) []byte
 }
 
-// A TidyDecoder is a Dialect that can read a tidy line without scanning all of
-// it.
-type TidyDecoder interface {
-	Dialect
-	// TidyEntry returns what Entry returns for line. The caller guarantees that
-	// an earlier Entry reported the line as Tidy; otherwise the result is
-	// undefined.
-	TidyEntry(line []byte) Entry
-}
-
-// A Rewriter is a Dialect whose agent does not write every line to its file
+// A Rewriter is a core.Dialect whose agent does not write every line to its file
 // byte for byte as it was given, or as it read it there.
 type Rewriter interface {
 	// AsWritten returns line as the agent writes it to its file, or line itself
@@ -54,7 +51,7 @@ type Rewriter interface {
 	SameHeader(a, b []byte) bool
 }
 
-// A Relocator is a Dialect whose header names the directory in which the agent
+// A Relocator is a core.Dialect whose header names the directory in which the agent
 // works, so that a session can continue in another directory.
 type Relocator interface {
 	// WithCWD returns the header line with its directory replaced by cwd. All
@@ -62,12 +59,12 @@ type Relocator interface {
 	WithCWD(line []byte, cwd string) []byte
 }
 
-// A Successor is a Dialect whose agent replaces its whole file, so that the
+// A Successor is a core.Dialect whose agent replaces its whole file, so that the
 // file has the result of changes, and not the changes.
 type Successor interface {
 	// Succession compares what a file has, file, with the session with header h
 	// and entries es.
-	Succession(h Header, es, file []Entry) Succession
+	Succession(h core.Header, es, file []core.Entry) Succession
 }
 
 // A Succession is the relation of a file to its session.
@@ -80,35 +77,19 @@ const (
 	Later                      // the agent made it from the session's current content
 )
 
-// An Admitter is a Dialect whose agent refuses some lines because of the
-// session that they would be added to. Checker has the rules that need no more
-// than the line.
-type Admitter interface {
-	// Admit returns nil if the agent would add e to the session, and otherwise
-	// an ErrInvalid that says why not.
-	Admit(s Admission, e Entry) error
-}
-
-// An Admission is a session that an entry would be added to.
-type Admission struct {
-	Header Header
-	Last   Entry                // the entry added last; zero if there is none
-	Has    func(id string) bool // whether an entry with that id was added
-}
-
-// A Completer is a Dialect whose agent itself changes a session after some
+// A Completer is a core.Dialect whose agent itself changes a session after some
 // entries, by a rule that holds for every writer.
 type Completer interface {
 	// Complete returns the line that the agent adds after the entries added to
 	// a session with header h and entries es, without id and time, for Fill. It
 	// returns nil if there is none.
-	Complete(h Header, es, added []Entry) []byte
+	Complete(h core.Header, es, added []core.Entry) []byte
 }
 
-// A ForkCounter is a Dialect whose sessions know that others were forked from
+// A ForkCounter is a core.Dialect whose sessions know that others were forked from
 // them.
 type ForkCounter interface {
 	// ForkMark makes the line that a session gets when the session with header
 	// child was forked from it, without id and time, for Fill.
-	ForkMark(child Header) []byte
+	ForkMark(child core.Header) []byte
 }

@@ -1,10 +1,12 @@
-package core
+package bundle
 
 import (
 	"fmt"
 	"path"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/sesslog/sesslog/core"
 )
 
 // Limits of the path of a session's file.
@@ -14,7 +16,7 @@ const (
 	maxPathPart  = 255
 )
 
-// CheckPath returns ErrInvalid unless p is a slash-separated path below some
+// CheckPath returns core.ErrInvalid unless p is a slash-separated path below some
 // folder, on every operating system: relative, without "." and "..", without
 // backslashes, colons and control characters, of bounded length and depth.
 func CheckPath(p string) error {
@@ -36,5 +38,5 @@ func CheckPath(p string) error {
 func isUnsafe(r rune) bool { return r < 0x20 || r == 0x7F || r == '\\' || r == ':' }
 
 func badPath(p string) error {
-	return fmt.Errorf("path %q is not that of a file below a folder: %w", clip(p, 80), ErrInvalid)
+	return fmt.Errorf("path %.80q is not that of a file below a folder: %w", p, core.ErrInvalid)
 }
