@@ -26,6 +26,9 @@ func (n Node) Row() Row {
 		r.Word = n.Kind.Word()
 	}
 	for _, p := range n.Parents {
+		if p.Kind == Resume && r.Word.Kind == rathUnknown {
+			continue // a resumed session names no origin
+		}
 		r.Parents = append(r.Parents, string(p.Session))
 	}
 	return r

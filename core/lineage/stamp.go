@@ -37,10 +37,16 @@ type Parent struct {
 // it was made takes precedence over its agent's header, which names parents by
 // the agent's ids and has less detail.
 func Of(st *core.State) Stamp {
-	if s, ok := ofOrigin(st.Origin); ok {
-		return s
+	said := OfHeader(st.Origin.Dialect, st.Header)
+	s, ok := ofOrigin(st.Origin)
+	if !ok {
+		return said
 	}
-	return OfHeader(st.Origin.Dialect, st.Header)
+	// OpenRath gives a new session and a resumed one no origin.
+	if said.Kind == s.Kind || said.Kind == Unknown && (s.Kind == Create || s.Kind == Resume) {
+		s.Word, s.Extras = said.Word, said.Extras
+	}
+	return s
 }
 
 func ofOrigin(o core.Origin) (Stamp, bool) {

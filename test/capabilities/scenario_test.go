@@ -45,11 +45,7 @@ func TestScenarios(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds and runs the programs; not with -short")
 	}
-	bin := *programs
-	if bin == "" {
-		bin = filepath.Dir(harness.Binary(t, "sessctl"))
-		harness.Binary(t, "sessnode")
-	}
+	bin := programDir(t)
 	cluster := startNodes(t, bin)
 	var played atomic.Uint32
 	testscript.Run(t, testscript.Params{
@@ -67,6 +63,16 @@ func TestScenarios(t *testing.T) {
 			"code": expectCode, "http": request, "id": keep,
 		},
 	})
+}
+
+// programDir returns the directory with the programs to test.
+func programDir(t *testing.T) string {
+	t.Helper()
+	if *programs != "" {
+		return *programs
+	}
+	harness.Binary(t, "sessnode")
+	return filepath.Dir(harness.Binary(t, "sessctl"))
 }
 
 // startNodes starts the node or the cluster that the scenarios share.

@@ -83,7 +83,9 @@ func derived(id, kind string, from []Session) (Session, error) {
 	case "create", "subagent":
 		return first.derive(id, LineageCreate, operatorLog+kind, ids...), nil
 	}
-	return first.derive(id, LineageUnknown, operatorImplicit), nil
+	s := first.derive(id, LineageUnknown, operatorImplicit)
+	s.Sandbox = s.Sandbox.reattached()
+	return s, nil
 }
 
 func merged(id string, from []Session) (Session, error) {

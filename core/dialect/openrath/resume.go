@@ -13,10 +13,7 @@ const remoteBackend = "opensandbox"
 // a UUID, which can be attached to.
 func (l Loaded) Resume(user, agent string, prompt *string) (Session, Session) {
 	u := implicit(user, l.Rows)
-	u.Sandbox = Sandbox{Backend: l.Sandbox.Backend, Spec: slices.Clone(l.Sandbox.Spec)}
-	if _, ok := canonicalUUID(l.Sandbox.Handle); ok && l.Sandbox.Backend == remoteBackend {
-		u.Sandbox.Handle = l.Sandbox.Handle
-	}
+	u.Sandbox = l.Sandbox.reattached()
 	if prompt != nil {
 		return u, FromAgentPrompt(agent, *prompt)
 	}
@@ -26,4 +23,14 @@ func (l Loaded) Resume(user, agent string, prompt *string) (Session, Session) {
 		}
 	}
 	return u, implicit(agent, Table{})
+}
+
+// reattached returns what a resumed session has of s: the handle only if it is
+// a remote one with a UUID.
+func (s Sandbox) reattached() Sandbox {
+	s.Spec = slices.Clone(s.Spec)
+	if _, ok := canonicalUUID(s.Handle); !ok || s.Backend != remoteBackend {
+		s.Handle = ""
+	}
+	return s
 }
