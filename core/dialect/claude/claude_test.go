@@ -187,6 +187,7 @@ func TestSummaryCountsAnswersOnce(t *testing.T) {
 	if s.Usage != (item.Usage{Input: 9, Output: 15}) || s.Messages != 3 || s.Name != "Name" || s.First != "one" || s.Modified != at(4) {
 		t.Errorf("summary %+v", s)
 	}
+	dialecttest.Grows(t, Dialect{}, f.Header, f.Entries)
 }
 
 func TestBareFileIsRead(t *testing.T) {

@@ -108,5 +108,5 @@ func (n *node) ending() ending {
 
 // isAPIError reports whether n shows an error of the API, which is not sent.
 func (n *node) isAPIError() bool {
-	return n.kind == "assistant" && member(n.line, "isApiErrorMessage").Truthy() && member(n.message, "model").Is("<synthetic>")
+	return n.kind == "assistant" && member(n.line, "isApiErrorMessage").Truthy() && member(n.message, "model").Is(noModel)
 }

@@ -2,7 +2,6 @@ package claude
 
 import (
 	"encoding/json"
-	"slices"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/envelope"
@@ -46,21 +45,26 @@ var settingNames = map[string]string{
 // settingsOf reads the metadata lines of es.
 func settingsOf(es []core.Entry) settings {
 	s := settings{}
-	for _, e := range slices.Backward(es) {
-		name, ok := settingNames[e.Type]
-		if _, known := s[name]; !ok || known {
-			continue
-		}
-		line := mainLine(e)
-		v := member(line, name)
-		if v == nil {
-			v = member(line, "value")
-		}
-		if value, ok := v.Text(); ok {
-			s[name] = value
-		}
+	for i := range es {
+		s.read(es[i])
 	}
 	return s
+}
+
+// read reads e if it is a metadata line.
+func (s settings) read(e core.Entry) {
+	name, ok := settingNames[e.Type]
+	if !ok {
+		return
+	}
+	line := mainLine(e)
+	v := member(line, name)
+	if v == nil {
+		v = member(line, "value")
+	}
+	if value, ok := v.Text(); ok {
+		s[name] = value
+	}
 }
 
 // mainLine returns the line of the main file that e is, or nil.

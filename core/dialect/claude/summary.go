@@ -6,71 +6,79 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/date"
-	"github.com/sesslog/sesslog/core/dialect/internal/envelope"
 	"github.com/sesslog/sesslog/core/dialect/internal/listing"
+	"github.com/sesslog/sesslog/core/optional"
+	"github.com/sesslog/sesslog/core/usage"
 )
 
-var usageNames = listing.UsageNames{
-	Input: "input_tokens", Output: "output_tokens", CacheRead: "cache_read_input_tokens", CacheWrite: "cache_creation_input_tokens",
+// Summary reads the main file and the transcripts of sub-agents. Messages counts
+// prompts and answers of the main file. Usage is what Meter reports, without
+// what is inherited.
+func (d Dialect) Summary(h core.Header, es []core.Entry) core.Summary {
+	return d.Summarizer(h).Summary(es)
 }
 
-// Summary reads the main file and the transcripts of sub-agents. Messages counts
-// prompts and answers of the main file. The lines of one answer share its usage,
-// which counts once.
-func (d Dialect) Summary(h core.Header, es []core.Entry) core.Summary {
-	set := settingsOf(es)
-	s := core.Summary{Name: set.title(), Created: date.ISO(date.Parse(h.Time))}
-	if tag := set["tag"]; tag != "" {
-		s.Tags = []string{tag}
-	}
-	latest := math.NaN()
-	counted := map[string]bool{}
-	for _, e := range es {
-		n, ok := spoken(e)
-		if !ok {
-			continue
-		}
-		first := true
-		if n.kind == "assistant" {
-			key := n.msgID + "\x00" + text(member(n.line, "requestId"))
-			first = n.msgID == "" || !counted[key]
-			counted[key] = true
-			if first {
-				usageNames.Add(&s.Usage, member(n.message, "usage"))
-			}
-		}
-		if e.Aside {
-			continue
-		}
-		if first {
-			s.Messages++
-		}
-		if !(n.millis <= latest) && !math.IsNaN(n.millis) {
-			latest = n.millis
-		}
-		if s.First == "" && n.kind == "user" {
-			s.First = listing.First(promptOfUser(&n))
-		}
-	}
-	s.Modified = s.Created
-	if at := date.ISO(latest); latest > 0 && at != "" {
-		s.Modified = at
-	}
+// Summarizer implements optional.Summarizing.
+func (Dialect) Summarizer(h core.Header) optional.Summarizer {
+	s := &summarizer{set: settings{}, latest: math.NaN(), counted: map[string]bool{}, meter: meter{map[string]int64{}}}
+	s.summary.Created = date.ISO(date.Parse(h.Time))
 	return s
 }
 
-// spoken returns the message of a user or of a model in e, of the main file or
-// of a sub-agent.
-func spoken(e core.Entry) (n node, ok bool) {
-	line := e.Line
-	if p, ours, err := envelope.Open(line); ours {
-		if err != nil || !p.IsLine() || p.Pieces != 1 || p.Path == mainPath {
-			return n, false // a line of the main file that is repeated, or no message
-		}
-		line = p.Bytes
+type summarizer struct {
+	summary core.Summary
+	set     settings
+	latest  float64         // time of the latest message
+	counted map[string]bool // answers among the messages
+	meter   meter
+	usage   usage.Fold
+	read    int
+}
+
+// Summary implements optional.Summarizer.
+func (s *summarizer) Summary(es []core.Entry) core.Summary {
+	for ; s.read < len(es); s.read++ {
+		s.set.read(es[s.read])
+		s.message(es[s.read])
 	}
-	n = parseNode(line)
-	return n, n.kind == "user" && !hasResult(n.message) || n.kind == "assistant"
+	sum := s.summary
+	sum.Usage, sum.Name = s.usage.Own(), s.set.title()
+	if tag := s.set["tag"]; tag != "" {
+		sum.Tags = []string{tag}
+	}
+	sum.Modified = sum.Created
+	if at := date.ISO(s.latest); s.latest > 0 && at != "" {
+		sum.Modified = at
+	}
+	return sum
+}
+
+// message reads an entry that may be a message.
+func (s *summarizer) message(e core.Entry) {
+	n, agent, ok := spoken(e)
+	if !ok {
+		return
+	}
+	first := true
+	if n.kind == "assistant" {
+		first = n.msgID == "" || !s.counted[n.answerID()]
+		s.counted[n.answerID()] = true
+		if u, ok := s.meter.use(&n, agent); ok {
+			s.usage.Note("", u)
+		}
+	}
+	if e.Aside {
+		return
+	}
+	if first {
+		s.summary.Messages++
+	}
+	if !(n.millis <= s.latest) && !math.IsNaN(n.millis) {
+		s.latest = n.millis
+	}
+	if s.summary.First == "" && n.kind == "user" {
+		s.summary.First = listing.First(promptOfUser(&n))
+	}
 }
 
 // promptOfUser is what a person typed, or an empty string for what the agent

@@ -65,7 +65,7 @@ func (w *writer) message(it item.Item) ([]byte, []string) {
 		w.begin("assistant")
 		if it.Stop == item.StopError && it.Error != "" {
 			w.Raw("isApiErrorMessage", []byte("true"))
-			it.Blocks, it.Model = []item.Block{{Kind: item.BlockText, Text: it.Error}}, "<synthetic>"
+			it.Blocks, it.Model = []item.Block{{Kind: item.BlockText, Text: it.Error}}, noModel
 		}
 		w.answer(it)
 	case item.RoleSystem:

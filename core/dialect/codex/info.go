@@ -91,24 +91,6 @@ func ownOf(t *thread, path []rolloutLine) own {
 	return o
 }
 
-// Summary describes the session's current history. First is the first text that
-// a user wrote in it. Messages counts the messages of users and models.
-func (Dialect) Summary(h core.Header, es []core.Entry) core.Summary {
-	created := date.ISO(date.Parse(h.Time))
-	s := core.Summary{Name: nameOf(es), Created: created, Modified: created}
-	t, err := readThread(es)
-	if err != nil {
-		return s
-	}
-	s.Usage = usageOf(t)
-	for _, l := range t.history() {
-		for _, it := range sentBy(l) {
-			s = withMessage(s, l.Time, it)
-		}
-	}
-	return s
-}
-
 // withMessage returns s with it counted, if it is a message of a user or a model.
 func withMessage(s core.Summary, time string, it sent) core.Summary {
 	if !it.isUser() && it.role != "assistant" {

@@ -2,6 +2,7 @@ package codex_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/bundle"
 	"github.com/sesslog/sesslog/core/dialect/codex"
+	"github.com/sesslog/sesslog/core/dialect/dialecttest"
 	"github.com/sesslog/sesslog/core/item"
 )
 
@@ -153,6 +155,7 @@ func TestUsageCountsEachAnswerOnce(t *testing.T) {
 		if got := (codex.Dialect{}).Summary(all[id].Header, all[id].Entries).Usage; got != want {
 			t.Errorf("usage of %s is %+v, want %+v", id, got, want)
 		}
+		dialecttest.Grows(t, codex.Dialect{}, all[id].Header, all[id].Entries)
 	}
 	old := rollout(parent, "")
 	for n := range 3 {
@@ -161,5 +164,24 @@ func TestUsageCountsEachAnswerOnce(t *testing.T) {
 	f := read(t, old.text())
 	if got := (codex.Dialect{}).Summary(f.Header, f.Entries).Usage; got != (item.Usage{Input: 2, Output: 2}) {
 		t.Errorf("usage without records is %+v", got)
+	}
+}
+
+// Lines in the middle of a file, of another file, and made in the log.
+func TestSummaryGrowsWithTheThread(t *testing.T) {
+	t.Parallel()
+	begin := rollout(parent, "").says("user", "a").says("assistant", "b").line("event_msg", `{"type":"thread_name_updated","thread_name":"one"}`)
+	revert := rolloutFrom(begin.ordinal, parent, begin.based(parent)).says("user", "c").says("assistant", "d")
+	helper := rollout(agent, `,"parent_thread_id":"`+parent+`"`).says("user", "task")
+	all := bundled(t, []bundle.File{named(fileName(1, parent), begin.text()), named(strings.Replace(fileName(2, parent), ".jsonl", "_"+second+".jsonl", 1), revert.text()+"{torn"), named(fileName(3, agent), helper.text())})
+	f := all[parent]
+	made, err := codex.Dialect{}.Fill(codex.Dialect{}.NewName("two"), core.Fields{ID: "n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dialecttest.Grows(t, codex.Dialect{}, f.Header, slices.Insert(slices.Clone(f.Entries), len(f.Entries)/2, made))
+	dialecttest.Grows(t, codex.Dialect{}, f.Header, f.Entries)
+	if s := (codex.Dialect{}).Summary(f.Header, f.Entries); s.Messages != 4 || s.First != "a" || s.Name != "one" {
+		t.Errorf("summary %+v", s)
 	}
 }

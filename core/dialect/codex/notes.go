@@ -29,15 +29,21 @@ func labelsOf(es []core.Entry) map[string]tree.Label { return tree.Labels(es) }
 func nameOf(es []core.Entry) string {
 	name := ""
 	for _, e := range es {
-		switch {
-		case e.Type == typeName:
-			if o, err := jsonl.Object(e); err == nil {
-				name, _ = o.Get("name").Text()
-			}
-		case e.Type == typeEvent && !e.Aside:
-			if p := payloadOfEntry(e); member(p, "type").Is("thread_name_updated") {
-				name = memberText(p, "thread_name")
-			}
+		name = nameAfter(name, e)
+	}
+	return name
+}
+
+// nameAfter returns the name of a session that was called name before e.
+func nameAfter(name string, e core.Entry) string {
+	switch {
+	case e.Type == typeName:
+		if o, err := jsonl.Object(e); err == nil {
+			name, _ = o.Get("name").Text()
+		}
+	case e.Type == typeEvent && !e.Aside:
+		if p := payloadOfEntry(e); member(p, "type").Is("thread_name_updated") {
+			name = memberText(p, "thread_name")
 		}
 	}
 	return jsonl.Trim(name)

@@ -5,6 +5,7 @@ import (
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/dialect/internal/listing"
 	"github.com/sesslog/sesslog/core/optional"
+	"github.com/sesslog/sesslog/core/usage"
 )
 
 // Summary reads all branches, as listing.Listing describes. A session without a
@@ -17,8 +18,14 @@ func (d Dialect) Summary(h core.Header, es []core.Entry) core.Summary {
 // Summarizer implements optional.Summarizing.
 func (Dialect) Summarizer(h core.Header) optional.Summarizer {
 	t, _ := titleOf(h, nil)
-	return &summarizer{Listing: listing.New(h, "model_usage"), header: h, title: t.text}
+	return &summarizer{Listing: listing.New(h, typeUsage), header: h, title: t.text}
 }
+
+// typeUsage is the type of entries that report omp's own requests to models.
+const typeUsage = "model_usage"
+
+// Meter implements usage.Reporter.
+func (Dialect) Meter(core.Header) (usage.Meter, []usage.Use) { return listing.NewMeter(typeUsage), nil }
 
 type summarizer struct {
 	*listing.Listing

@@ -10,11 +10,6 @@ import (
 	"github.com/sesslog/sesslog/core/optional"
 )
 
-var usageNames = listing.UsageNames{
-	Input: "input_tokens", Output: "output_tokens",
-	CacheRead: "cache_read_tokens", CacheWrite: "cache_write_tokens",
-}
-
 // Summary reads all branches, and the name on the current branch. First is the
 // first text that a user wrote, with its blocks joined by a space. Messages
 // counts the message entries. Modified is the latest time of a message of user
@@ -105,8 +100,8 @@ func (s *summarizer) message(e core.Entry, message jsjson.Value) {
 		return
 	}
 	user, assistant := m.Get("role").Is("user"), m.Get("role").Is("assistant")
-	if assistant {
-		usageNames.Add(&s.summary.Usage, m.Get("usage"))
+	if u, ok := usageNames.Use("", m.Get("usage")); ok && assistant {
+		u.AddTo(&s.summary.Usage)
 	}
 	if !user && !assistant {
 		return

@@ -4,6 +4,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/listing"
 	"github.com/sesslog/sesslog/core/optional"
+	"github.com/sesslog/sesslog/core/usage"
 )
 
 // Summary reads all branches, as listing.Listing describes. Usage is what the
@@ -15,11 +16,20 @@ func (d Dialect) Summary(h core.Header, es []core.Entry) core.Summary {
 
 // Summarizer implements optional.Summarizing.
 func (d Dialect) Summarizer(h core.Header) optional.Summarizer {
-	usage := "usage"
+	return &summarizer{Listing: listing.New(h, d.usageType())}
+}
+
+// Meter implements usage.Reporter.
+func (d Dialect) Meter(core.Header) (usage.Meter, []usage.Use) {
+	return listing.NewMeter(d.usageType()), nil
+}
+
+// usageType is the type of entries that report usage besides messages.
+func (d Dialect) usageType() string {
 	if d.V073 {
-		usage = ""
+		return ""
 	}
-	return &summarizer{Listing: listing.New(h, usage)}
+	return "usage"
 }
 
 type summarizer struct {

@@ -10,8 +10,6 @@ import (
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
-var usageNames = UsageNames{"input", "output", "cacheRead", "cacheWrite"}
-
 // A Listing makes the summary of a session, entry by entry, of all branches.
 // First is the first text that a user wrote, with text blocks joined by a
 // space. Messages counts the message entries. Modified is the latest time of a
@@ -46,7 +44,7 @@ func (l *Listing) Read(es []core.Entry) (added []core.Entry) {
 		case "":
 		case l.usageType:
 			if o, err := jsonl.Object(added[i]); err == nil {
-				usageNames.Add(&l.summary.Usage, o.Get("usage"))
+				l.use(&o)
 			}
 		}
 	}
@@ -80,10 +78,17 @@ func (l *Listing) message(e core.Entry) {
 		l.latest = at
 	}
 	if assistant {
-		usageNames.Add(&l.summary.Usage, m.Get("usage"))
+		l.use(&m)
 	}
 	if user && l.summary.First == "" {
 		l.summary.First = First(plainText(m.Get("content")))
+	}
+}
+
+// use adds the usage that an answer reports.
+func (l *Listing) use(answer *jsjson.Object) {
+	for _, u := range usesOf(answer) {
+		u.AddTo(&l.summary.Usage)
 	}
 }
 

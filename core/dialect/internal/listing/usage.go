@@ -5,7 +5,7 @@ import (
 
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
-	"github.com/sesslog/sesslog/core/item"
+	"github.com/sesslog/sesslog/core/usage"
 )
 
 // UsageNames are the members in which an agent reports the usage of an answer.
@@ -19,22 +19,30 @@ const (
 	maxCount = 1 << 53
 )
 
-// Add adds the usage that v reports to u. A value that is not a number, or is
-// out of range, counts as 0.
-func (n *UsageNames) Add(u *item.Usage, v jsjson.Value) {
+// Use returns the usage that v, of an answer by model, reports. ok is false if v
+// is not an object. A value that is not a number, or is out of range, counts as 0.
+func (n *UsageNames) Use(model string, v jsjson.Value) (u usage.Use, ok bool) {
 	o, ok := jsonl.Nested(v)
 	if !ok {
-		return
+		return u, false
 	}
-	u.Input += Count(o.Get(n.Input))
-	u.Output += Count(o.Get(n.Output))
-	u.CacheRead += Count(o.Get(n.CacheRead))
-	u.CacheWrite += Count(o.Get(n.CacheWrite))
+	u.Model = model
+	u.Input, u.Output = Count(o.Get(n.Input)), Count(o.Get(n.Output))
+	u.CacheRead, u.CacheWrite = Count(o.Get(n.CacheRead)), Count(o.Get(n.CacheWrite))
 	if cost, ok := jsonl.Nested(o.Get("cost")); ok {
 		if f, ok := cost.Get("total").Number(); ok && math.Abs(f) <= maxCost {
-			u.Cost += f
+			u.Cost, u.HasCost = f, true
 		}
 	}
+	return u, true
+}
+
+// ModelName returns the name of a model as reports of usage have it.
+func ModelName(provider, model string) string {
+	if provider == "" || model == "" {
+		return model
+	}
+	return provider + "/" + model
 }
 
 // Count returns v as a number of tokens, or 0 if it is not a number in that
