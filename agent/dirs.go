@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sesslog/sesslog/agent/follow"
+	"github.com/sesslog/sesslog/agent/process"
 )
 
 // dialects are those whose agents' files are followed.
@@ -16,6 +17,21 @@ var dialects = []string{"pi", "omp", "operator", "openrath", "nova"}
 const operatorHome = "~/.operator"
 
 func ompHome(env func(string) string) string { return "~/" + cmp.Or(env("PI_CONFIG_DIR"), ".omp") }
+
+// ompDir returns where omp works if it is started in dir: it leaves the user's home.
+// It is empty if omp stays in dir.
+func ompDir(env func(string) string, dir string) string {
+	home := env("HOME")
+	if home == "" || !process.SameDir(dir, home) {
+		return ""
+	}
+	for _, to := range []string{filepath.Join(home, "tmp"), "/tmp", "/var/tmp"} {
+		if isDir(to) {
+			return to
+		}
+	}
+	return ""
+}
 
 // DataDir returns the directory that holds an agent's sessions directory and its
 // other data, if the agent works in cwd on this host. The directory need not

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,15 +27,16 @@ type sessionFile struct {
 
 // A finder finds the session files that one agent writes among those of all agents
 // on the host: files that are new or have grown since it began and whose header
-// names its working directory, files that its arguments name, and files that it
-// has open.
+// names a directory that it works in, files that its arguments name, and files
+// that it has open.
 type finder struct {
 	roots  []follow.Root
-	cwd    string
+	dirs   []string            // that the agent works in; the first is where it is started
+	omp    string              // where omp works instead; empty if it stays
 	named  map[string]bool     // by the agent's arguments
 	before map[string]fileMark // before the agent began
 	seen   map[string]fileMark // when the header was last read without success
-	other  map[string]bool     // of other agents
+	other  map[string]string   // files of other agents, and the directories in their headers
 	found  map[string]bool
 }
 
@@ -48,8 +50,8 @@ type fileMark struct {
 // working directory.
 func newFinder(roots []follow.Root, dir string, argv []string) *finder {
 	f := &finder{
-		roots: roots, cwd: dir, named: map[string]bool{},
-		before: map[string]fileMark{}, seen: map[string]fileMark{}, other: map[string]bool{}, found: map[string]bool{},
+		roots: roots, dirs: []string{dir}, named: map[string]bool{},
+		before: map[string]fileMark{}, seen: map[string]fileMark{}, other: map[string]string{}, found: map[string]bool{},
 	}
 	f.readArgs(argv)
 	f.walk(func(path string, _ follow.Root, m fileMark) { f.before[path] = m })
@@ -68,9 +70,11 @@ func (f *finder) readArgs(argv []string) {
 		}
 		path := value
 		if !filepath.IsAbs(path) {
-			path = filepath.Join(f.cwd, path)
+			path = filepath.Join(f.dirs[0], path)
 		}
 		switch name {
+		case "--cwd", "--cd", "-C":
+			f.addDir(filepath.Clean(path))
 		case "--session-dir":
 			f.addRoot(path)
 		case "--session", "--resume", "-r":
@@ -90,6 +94,22 @@ func (f *finder) addRoot(path string) {
 	f.roots = append(f.roots, follow.Root{Path: filepath.Clean(path)})
 }
 
+// addDir records that the agent works in dir, too. Files that were taken for those of
+// other agents are examined again if they name it: an agent may change its directory
+// after it was started, as omp does in the user's home.
+func (f *finder) addDir(dir string) {
+	if !filepath.IsAbs(dir) || slices.Contains(f.dirs, dir) {
+		return
+	}
+	f.dirs = append(f.dirs, dir)
+	for path, cwd := range f.other {
+		if process.SameDir(cwd, dir) {
+			delete(f.other, path)
+			delete(f.seen, path)
+		}
+	}
+}
+
 // walk calls each with every undecided session file below the roots.
 func (f *finder) walk(each func(path string, root follow.Root, m fileMark)) {
 	for _, root := range f.roots {
@@ -103,7 +123,7 @@ func (f *finder) walk(each func(path string, root follow.Root, m fileMark)) {
 				}
 				return nil
 			}
-			if !d.Type().IsRegular() || !follow.IsSessionName(path) || f.other[path] || f.found[path] {
+			if _, other := f.other[path]; !d.Type().IsRegular() || !follow.IsSessionName(path) || other || f.found[path] {
 				return nil
 			}
 			if info, err := d.Info(); err == nil {
@@ -115,14 +135,19 @@ func (f *finder) walk(each func(path string, root follow.Root, m fileMark)) {
 }
 
 // scan returns the agent's files that were not found before. pid is the agent's
-// process, or 0 if it has ended.
+// process, or 0 if it has ended. Then files are examined even if they seem unchanged.
 func (f *finder) scan(pid int) []sessionFile {
+	if len(f.found) == 0 { // later on, tools of the agent may work anywhere
+		for _, dir := range process.Dirs(pid) {
+			f.addDir(dir)
+		}
+	}
 	var fresh []sessionFile
 	take := func(path string, root follow.Root, m fileMark, open bool) {
 		if old, ok := f.before[path]; f.found[path] || ok && old == m && !open {
 			return
 		}
-		if f.seen[path] == m && !open {
+		if f.seen[path] == m && !open && pid != 0 {
 			return // its header was incomplete, and it has not changed
 		}
 		f.seen[path] = m
@@ -154,25 +179,28 @@ func (f *finder) identify(path string, root follow.Root, open bool) (sessionFile
 	if err != nil {
 		return sessionFile{}, false
 	}
-	if !open && !f.named[path] && !f.isOwn(path, root, h) {
-		f.other[path] = true
+	if !open && !f.named[path] && !f.isOwn(path, root, h, d) {
+		f.other[path] = h.CWD
 		return sessionFile{}, false
 	}
 	return sessionFile{path, root, core.SessionIDFor(d.Name(), h.ID), d.Name()}, true
 }
 
 // isOwn reports whether a file that changed while the agent runs is the agent's.
-func (f *finder) isOwn(path string, root follow.Root, h core.Header) bool {
+func (f *finder) isOwn(path string, root follow.Root, h core.Header, d core.Dialect) bool {
 	for main := range f.found { // omp keeps the files of subagents beside its own
 		if isBelow(path, strings.TrimSuffix(main, ".jsonl")) {
 			return true
 		}
 	}
 	if h.CWD != "" {
-		return process.SameDir(h.CWD, f.cwd)
+		if d.Name() == "omp" && f.omp != "" && process.SameDir(h.CWD, f.omp) {
+			return true
+		}
+		return slices.ContainsFunc(f.dirs, func(dir string) bool { return process.SameDir(h.CWD, dir) })
 	}
 	_, old := f.before[path]
-	return !old || isBelow(root.Path, f.cwd)
+	return !old || isBelow(root.Path, f.dirs[0])
 }
 
 // isBelow reports whether path is inside dir.

@@ -200,3 +200,79 @@ func TestFinderFindsFilesThatTheAgentHasOpen(t *testing.T) {
 	_ = stdin.Close()
 	_ = cmd.Wait() // its exit status does not matter
 }
+
+func TestFinderFollowsAgentToAnotherDirectory(t *testing.T) {
+	t.Parallel()
+	p := newTestDirs(t)
+	moved := t.TempDir()
+	f := p.finder()
+	path := p.write("moved.jsonl", header("session-moved", moved)+aLine)
+	p.write("other.jsonl", header("session-other", "/somewhere/else")+aLine)
+	wantFound(t, f, 0) // it is like a file of another agent
+	f.addDir(moved)
+	wantFound(t, f, 0, path)
+
+	p = newTestDirs(t)
+	f = p.finder("--cwd", moved)
+	wantFound(t, f, 0, p.write("moved.jsonl", header("session-moved", moved)+aLine))
+}
+
+// An agent that changes its directory says so nowhere, and may end before a second
+// look.
+func TestFinderReadsTheDirectoryOfTheProcess(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("this platform does not tell where processes work")
+	}
+	p := newTestDirs(t)
+	moved := t.TempDir()
+	f := p.finder()
+	agent := exec.Command("sleep", "60")
+	agent.Dir = moved
+	if err := agent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	wantFound(t, f, agent.Process.Pid)
+	_ = agent.Process.Kill()
+	_ = agent.Wait()
+	wantFound(t, f, 0, p.write("moved.jsonl", header("session-moved", moved)+aLine))
+}
+
+func TestFinderExpectsOmpOutsideOfTheHome(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	env := func(name string) string { return map[string]string{"HOME": home}[name] }
+	if got := ompDir(env, t.TempDir()); got != "" {
+		t.Errorf("outside of the home omp moves to %q", got)
+	}
+	tmp := filepath.Join(home, "tmp")
+	if err := os.Mkdir(tmp, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if got := ompDir(env, home); got != tmp {
+		t.Errorf("omp moves to %q, want %q", got, tmp)
+	}
+}
+
+// A file whose first lines could not be read is read again when the agent has ended,
+// even if its size and time are the same.
+func TestLastScanReadsUnchangedFilesAgain(t *testing.T) {
+	t.Parallel()
+	p := newTestDirs(t)
+	f := p.finder()
+	path := p.write("d/slow.jsonl", "\x00\x00\x00\n")
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantFound(t, f, os.Getpid())
+	whole := header("session-slow", p.work)
+	f.seen[path] = fileMark{int64(len(whole)), info.ModTime()}
+	if err := os.WriteFile(path, []byte(whole), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(path, info.ModTime(), info.ModTime()); err != nil {
+		t.Fatal(err)
+	}
+	wantFound(t, f, 0, path)
+}

@@ -63,6 +63,7 @@ func (f *follower) finish(ctx context.Context) (results []Result, pending int) {
 			results = append(results, r)
 		}
 	}
+	results = append(results, f.failed...)
 	for _, file := range f.busy {
 		results = append(results, Result{Session: file.session, Dialect: file.dialect, Path: file.path, Shared: true})
 	}

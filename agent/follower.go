@@ -28,9 +28,10 @@ type follower struct {
 	pid       int
 	startID   string // process.StartID of pid
 
-	mu    sync.Mutex // guards the fields below
-	files []*watchedFile
-	busy  map[string]sessionFile // followed by other runs on this host
+	mu     sync.Mutex // guards the fields below
+	files  []*watchedFile
+	busy   map[string]sessionFile // followed by other runs on this host
+	failed []Result               // files that cannot be followed
 
 	wake chan struct{} // capacity 1: a head may need a claim
 	stop context.CancelFunc
@@ -53,11 +54,13 @@ type watchedFile struct {
 
 // newFollower records which files exist before the agent begins.
 func newFollower(h *Host, node Node, dir string, argv []string) *follower {
-	return &follower{
+	f := &follower{
 		host: h, node: node, announcer: node.Announcer(), runs: h.runs(), agent: filepath.Base(argv[0]),
 		finder: newFinder(Roots(h.Env, dir), dir, argv), busy: map[string]sessionFile{},
 		wake: make(chan struct{}, 1),
 	}
+	f.finder.omp = ompDir(h.Env, dir)
+	return f
 }
 
 // start follows the files that the process pid writes, the file that it is started
@@ -160,6 +163,7 @@ func (f *follower) follow(ctx context.Context, file sessionFile, claim *api.Clai
 	if err != nil {
 		cfg.State = "" // follow it all the same, and remember nothing
 		if w.follower, err = follow.New(cfg); err != nil {
+			f.failed = append(f.failed, Result{Session: file.session, Dialect: file.dialect, Path: file.path, Error: err.Error()})
 			return
 		}
 	}

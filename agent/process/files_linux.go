@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -23,6 +24,19 @@ func OpenJSON(pid int) []string {
 		paths = append(paths, written(p, isJSON)...)
 	}
 	return paths
+}
+
+// Dirs returns the working directories of a process and its descendants. It returns
+// nil if pid is 0 or the platform cannot tell.
+func Dirs(pid int) []string {
+	var dirs []string
+	for _, p := range tree(pid) {
+		dir, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", p))
+		if err == nil && !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
 }
 
 // WriterOf returns a process that has the file at path open for writing, or 0. It

@@ -11,6 +11,9 @@ func WriterOf(string) int { return 0 }
 // OpenJSON always returns nil on this platform.
 func OpenJSON(int) []string { return nil }
 
+// Dirs always returns nil on this platform.
+func Dirs(int) []string { return nil }
+
 // StartID is always empty on this platform.
 func StartID(int) string { return "" }
 

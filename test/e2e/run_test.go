@@ -162,7 +162,7 @@ func TestRunWithoutNodeStoresLinesLater(t *testing.T) {
 	r := startAgent(t, host)
 	r.says(30)
 	code, said := r.ends("exit 0")
-	if code != 0 || !strings.Contains(said, "31 lines") || !strings.Contains(said, r.path) || strings.Count(said, "\n") != 1 {
+	if code != 7 || !strings.Contains(said, "31 lines") || !strings.Contains(said, r.path) || strings.Count(said, "\n") != 1 {
 		t.Errorf("exit code %d:\n%s", code, said)
 	}
 	// The node is still away: the next run says so.

@@ -38,7 +38,7 @@ func TestAgentSessionIsStored(t *testing.T) {
 		}
 		hasFile(t, node.Client(), id, path)
 
-		under("-c", "Are you sure?")
+		t.Logf("the second run: %s", under("-c", "Are you sure?"))
 		hasFile(t, node.Client(), id, onlySession(t, dir))
 		info, err := node.Client().Info(t.Context(), id)
 		if err != nil {

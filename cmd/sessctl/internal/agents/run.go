@@ -20,12 +20,13 @@ func runCmd(a app) *cobra.Command {
 		Short: "Run an agent and store its session in the log",
 		Long: `Runs an agent as without sessctl: the agent has the terminal and its input, and
 sessctl exits with its exit code (128 plus the signal number if a signal ended it,
-127 if the command does not exist, 126 if it cannot be run). sessctl prints
-nothing until the agent has ended.
+127 if the command does not exist, 126 if it cannot be run). If the agent succeeds
+and lines of it are not in the log, the exit code is 7 if they wait for a node, else 1.
+sessctl prints nothing until the agent has ended.
 
 Meanwhile it finds the session files that the agent writes: in the directories
 where agents keep them (as their environment variables and --session-dir say), new
-or growing files whose header names the agent's directory; files that --session or
+or growing files whose header names a directory that the agent works in; files that --session or
 --resume name; and, on Linux, files that the agent has open. Their lines are
 appended to the log as they are written. The agent's files are only read.
 
@@ -71,10 +72,25 @@ func (a app) runAgent(ctx context.Context, o agent.RunOptions) error {
 		return err
 	}
 	a.printRun(filepath.Base(o.Argv[0]), report)
-	if report.Code != cli.ExitOK {
-		return cli.Reported{Exit: report.Code}
+	if code := exitCode(report); code != cli.ExitOK {
+		return cli.Reported{Exit: code}
 	}
 	return nil
+}
+
+// exitCode is the agent's, unless the agent succeeded and lines are not in the log.
+func exitCode(report agent.RunReport) int {
+	code := report.Code
+	for _, r := range report.Sessions {
+		switch {
+		case code != cli.ExitOK:
+		case r.Waiting > 0:
+			code = cli.ExitUnavailable
+		case r.Error != "":
+			code = cli.ExitOther
+		}
+	}
+	return code
 }
 
 // resumeAgent starts the agent on the file that was written, under the claim that
