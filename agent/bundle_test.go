@@ -41,7 +41,7 @@ func newBundleNode(t *testing.T, main string, companions map[string]string) *bun
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &bundleNode{fakeNode{file: main}, string(core.Lines(core.HeaderFirst(f.Header, f.Entries)))}
+	return &bundleNode{fakeNode{file: main}, string(core.Lines(f.Header.Before(f.Entries)))}
 }
 
 const bundlePrompt = `{"parentUuid":null,"type":"user","message":{"role":"user","content":"hi"},"uuid":"u","timestamp":"2026-01-02T03:04:05.000Z","cwd":"/","sessionId":"` + bundleID + `"}` + "\n"

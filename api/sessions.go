@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/core/item"
 	"github.com/sesslog/sesslog/session/catalog"
 )
@@ -84,7 +85,7 @@ type List struct {
 // Info summarizes a session: what its agent shows, and what the log knows
 // besides.
 type Info struct {
-	core.Info
+	display.Info
 	Log LogInfo `json:"log"`
 }
 

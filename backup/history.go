@@ -145,7 +145,7 @@ func manifestOf(r *recordio.Record, body []byte) *core.Manifest {
 	}
 	rec := r.Record
 	rec.Body = body
-	m, err := core.ReadManifest(&rec)
+	m, err := rec.Manifest()
 	if err != nil {
 		return nil
 	}

@@ -3,6 +3,7 @@ package core
 import (
 	"encoding/json"
 
+	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/core/item"
 )
 
@@ -95,14 +96,14 @@ type Tree interface {
 	Path(es []Entry, leaf Leaf) ([]Entry, error)
 
 	// Tree returns the entries in the order in which the agent shows them.
-	Tree(es []Entry) []TreeNode
+	Tree(es []Entry) []display.TreeNode
 }
 
 // A View shows a session to people and models.
 type View interface {
 	// Info describes a session whose leaf is leaf. Returns ErrNotFound if leaf
 	// names an entry that does not exist.
-	Info(h Header, es []Entry, leaf Leaf) (Info, error)
+	Info(h Header, es []Entry, leaf Leaf) (display.Info, error)
 
 	// Context returns the object that the agent's own context builder returns
 	// at leaf, as JSON. Returns ErrNotFound if leaf names an entry that does not
@@ -110,7 +111,7 @@ type View interface {
 	Context(es []Entry, leaf Leaf) (json.RawMessage, error)
 
 	// Summary is the session's row in a listing.
-	Summary(h Header, es []Entry) Summary
+	Summary(h Header, es []Entry) display.Summary
 }
 
 // A Translator converts between an agent's entries and the items that all agents
@@ -165,44 +166,6 @@ type HeaderFields struct {
 	Time   string // ISO 8601 with milliseconds and Z
 	CWD    string
 	Parent string // empty for none
-}
-
-// Info describes a session. Its JSON is the output of `sessctl info -o json`.
-type Info struct {
-	Header     json.RawMessage   `json:"header"`
-	Version    json.RawMessage   `json:"version"`
-	SessionID  string            `json:"sessionId"`
-	CWD        string            `json:"cwd"`
-	EntryCount int               `json:"entryCount"`
-	Types      map[string]int    `json:"types"`
-	LeafID     *string           `json:"leafId"`
-	Name       *string           `json:"name"`
-	Labels     map[string]string `json:"labels"`
-	// Own holds what only this dialect has: one JSON object, or nil. Its members
-	// are described in docs/DIALECTS.md.
-	Own json.RawMessage `json:"own,omitempty"`
-}
-
-// A TreeNode is one entry in display order: parents before children, children
-// oldest first. Depth is 0 for a root.
-type TreeNode struct {
-	ID             string  `json:"id"`
-	Type           string  `json:"type"`
-	Depth          int     `json:"depth"`
-	Label          *string `json:"label,omitempty"`
-	LabelTimestamp *string `json:"labelTimestamp,omitempty"`
-}
-
-// A Summary is a session's row in a listing.
-type Summary struct {
-	Name     string     `json:"name,omitempty"`
-	First    string     `json:"first,omitempty"` // the first user message, cut at 200 characters
-	Messages int        `json:"messages"`
-	Created  string     `json:"created,omitempty"`
-	Modified string     `json:"modified,omitempty"` // ISO 8601, the last user or assistant message
-	Usage    item.Usage `json:"usage"`
-	// Tags are the agent's own tags. Most agents have none.
-	Tags []string `json:"tags,omitempty"`
 }
 
 // Dialects are the dialects that a program knows, by name.

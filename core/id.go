@@ -4,14 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
 // Limits of a session's name in the log.
 const (
-	MinSessionID = 8
+	minSessionID = 8
 	maxSessionID = 128
 )
 
@@ -22,9 +19,9 @@ type SessionID string
 // ParseSessionID returns s as a SessionID, or ErrInvalid when it is not 8 to
 // 128 characters of A-Z, a-z, 0-9, "_" and "-".
 func ParseSessionID(s string) (SessionID, error) {
-	if len(s) < MinSessionID || len(s) > maxSessionID {
+	if len(s) < minSessionID || len(s) > maxSessionID {
 		return "", fmt.Errorf("session id %q has %d characters, %d to %d are allowed: %w",
-			clip(s, 40), len(s), MinSessionID, maxSessionID, ErrInvalid)
+			clip(s, 40), len(s), minSessionID, maxSessionID, ErrInvalid)
 	}
 	for i := range len(s) {
 		if !isIDByte(s[i]) {
@@ -46,22 +43,6 @@ func SessionIDFor(dialect, agentID string) SessionID {
 	return SessionID("x-" + hex.EncodeToString(sum[:16]))
 }
 
-// NewSessionID returns a new session's name, a UUID of version 7 as the agents
-// use. made holds the time in milliseconds in its first six bytes, followed by
-// random bytes, as a ULID does.
-func NewSessionID(made [16]byte) SessionID {
-	return SessionID(uuid(made, 7))
-}
-
-// UUIDOf is a UUID of version 8, one's own making, of bytes that a hash gave.
-func UUIDOf(hash [16]byte) string { return uuid(hash, 8) }
-
-func uuid(b [16]byte, version byte) string {
-	b[6], b[8] = b[6]&0x0F|version<<4, b[8]&0x3F|0x80
-	h := hex.EncodeToString(b[:])
-	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
-}
-
 // MainHead is the head that every session has from its first record on.
 const MainHead = "main"
 
@@ -75,30 +56,6 @@ func CheckHead(name string) error {
 		if !isIDByte(name[i]) && name[i] != '.' {
 			return fmt.Errorf("head name %q has %q at position %d, only A-Z a-z 0-9 _ - . are allowed: %w",
 				clip(name, 40), name[i], i+1, ErrInvalid)
-		}
-	}
-	return nil
-}
-
-// ParseNewSessionID is ParseSessionID for a session that a caller names. It also
-// refuses a leading "-", which command lines read as an option.
-func ParseNewSessionID(s string) (SessionID, error) {
-	if strings.HasPrefix(s, "-") {
-		return "", fmt.Errorf("session id %q begins with -, which command lines read as an option: %w", clip(s, 40), ErrInvalid)
-	}
-	return ParseSessionID(s)
-}
-
-// CheckNewEntryID returns ErrInvalid for an id that no URL or terminal can carry:
-// "." and "..", and one with control or format characters. Files that agents wrote
-// keep such ids.
-func CheckNewEntryID(id string) error {
-	if id == "." || id == ".." {
-		return fmt.Errorf("entry id %q is a step of a path: %w", id, ErrInvalid)
-	}
-	for _, r := range id {
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == utf8.RuneError {
-			return fmt.Errorf("entry id %.64q has the character %U, which is not shown as it is: %w", id, r, ErrInvalid)
 		}
 	}
 	return nil

@@ -12,7 +12,7 @@ import (
 // A Manifest is the body of a checkpoint record: it names a snapshot and holds
 // all of the State that is not in the snapshot's lines.
 type Manifest struct {
-	Fold    int       `json:"fold"` // FoldVersion of the node that wrote it
+	Fold    int       `json:"fold"` // the version of the fold rules of the node that wrote it
 	Log     string    `json:"log"`
 	Session SessionID `json:"session"`
 	Seq     uint64    `json:"seq"`   // of the last record the snapshot covers
@@ -110,35 +110,26 @@ func (m *Manifest) ref() SnapshotRef {
 	return SnapshotRef{Object: m.Object, SHA256: m.SHA256, Packed: m.Packed, Written: max(m.Written, m.Size), Parts: m.Parts}
 }
 
-// Restore returns the State that a manifest and its snapshot's plain bytes
-// represent, as it was after record m.Seq; at is that record's position in the
-// log. The State keeps plain. Returns ErrCorrupt if the bytes are not those of
-// the manifest.
-func Restore(m *Manifest, plain []byte, at Pos, dialects Dialects) (*State, error) {
-	if DigestOf(plain) != m.SHA256 {
-		return nil, m.otherBytes()
-	}
-	return RestoreChecked(m, plain, at, dialects)
-}
-
 // Known returns ErrTooNew if m's snapshot follows fold rules that this version
 // does not know.
 func (m *Manifest) Known() error {
-	if m.Fold <= FoldVersion {
+	if m.Fold <= foldVersion {
 		return nil
 	}
-	return fmt.Errorf("snapshot %s was folded by rules %d, this version knows %d: %w", m.Object, m.Fold, FoldVersion, ErrTooNew)
+	return fmt.Errorf("snapshot %s was folded by rules %d, this version knows %d: %w", m.Object, m.Fold, foldVersion, ErrTooNew)
 }
 
 func (m *Manifest) otherBytes() error {
 	return fmt.Errorf("snapshot %s is not the bytes its manifest names: %w", m.Object, ErrCorrupt)
 }
 
-// RestoreChecked is Restore for bytes whose digest the caller verifies, before
-// or while they are read, because that takes longer than the rest. If the
-// digest differs, the State must not be used. Lines that m marks as tidy are
-// not checked again.
-func RestoreChecked(m *Manifest, plain []byte, at Pos, dialects Dialects) (*State, error) {
+// Restore returns the State that a manifest and its snapshot's plain bytes
+// represent, as it was after record m.Seq; at is that record's position in the
+// log. The State keeps plain. The caller verifies the digest of plain, before
+// or while it is read, because that takes longer than the rest; if it differs
+// from m.SHA256, the State must not be used. Lines that m marks as tidy are not
+// checked again. Returns ErrCorrupt if plain is not such a snapshot.
+func Restore(m *Manifest, plain []byte, at Pos, dialects Dialects) (*State, error) {
 	if int64(len(plain)) != m.Size {
 		return nil, m.otherBytes()
 	}
@@ -193,8 +184,8 @@ func (m *Manifest) entries(d Dialect, lines []byte) ([]Entry, error) {
 	return es, nil
 }
 
-// ReadManifest reads the body of a checkpoint record.
-func ReadManifest(r *Record) (*Manifest, error) {
+// Manifest reads the body of a checkpoint record.
+func (r *Record) Manifest() (*Manifest, error) {
 	var m Manifest
 	if err := readBody(r, &m); err != nil {
 		return nil, err

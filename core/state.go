@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// FoldVersion names the rules of Apply. It changes when the same records would
+// foldVersion names the rules of Apply. It changes when the same records would
 // give another State.
-const FoldVersion = 3
+const foldVersion = 3
 
 // foldHolds is the first version of the rules with legal holds. A manifest with
 // a hold names it, so that a node that would ignore the hold refuses to start
@@ -147,7 +147,7 @@ func (s *State) HeadNames() []string {
 
 // Render returns the canonical JSONL: the header line and every live entry
 // line, with "\n" after each. The caller owns the result.
-func (s *State) Render() []byte { return Lines(HeaderFirst(s.Header, s.Entries)) }
+func (s *State) Render() []byte { return Lines(s.Header.Before(s.Entries)) }
 
 // Lines returns the lines of es, with "\n" after each.
 func Lines(es []Entry) []byte {
@@ -163,8 +163,8 @@ func Lines(es []Entry) []byte {
 	return b
 }
 
-// HeaderFirst is the Layout of most agents: the header's line, then es.
-func HeaderFirst(h Header, es []Entry) []Entry {
+// Before returns es after the header's line: the Layout of most agents.
+func (h Header) Before(es []Entry) []Entry {
 	return append([]Entry{{Line: h.Line}}, es...)
 }
 

@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/newid"
 	"github.com/sesslog/sesslog/core/optional"
 	"github.com/sesslog/sesslog/session"
 )
@@ -115,7 +116,7 @@ func (s *Session) prepare(ctx context.Context, a Append) (*request, error) {
 	for i, line := range a.Lines {
 		e, err := checkLine(d, line, a.Loose)
 		if err == nil && !a.Loose {
-			err = core.CheckNewEntryID(e.ID)
+			err = newid.CheckEntry(e.ID)
 		}
 		if err != nil {
 			return nil, &core.LineError{Line: i + 1, ID: e.ID, Err: err}

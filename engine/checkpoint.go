@@ -87,7 +87,7 @@ func (ss *Sessions) Manifest(ctx context.Context, id core.SessionID) (*core.Mani
 	if err != nil || base.Kind != core.KindCheckpoint {
 		return nil, err
 	}
-	return core.ReadManifest(base)
+	return base.Manifest()
 }
 
 // Checkpoint stores the record that names d's snapshot, which must be durable.

@@ -84,7 +84,7 @@ func (ss *Sessions) sizeOf(ctx context.Context, id core.SessionID, last *core.Re
 	}
 	size := int64(len(base.Body))
 	if base.Kind == core.KindCheckpoint {
-		m, err := core.ReadManifest(base)
+		m, err := base.Manifest()
 		if err != nil || m.Size < 0 {
 			return ss.truncateBytes
 		}

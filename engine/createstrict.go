@@ -6,6 +6,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/lineage"
+	"github.com/sesslog/sesslog/core/newid"
 	"github.com/sesslog/sesslog/session"
 )
 
@@ -54,7 +55,7 @@ func admitAll(d core.Dialect, all core.Dialects, h core.Header, n session.New) (
 	for i, line := range n.Lines {
 		e, err := checkLine(d, line, false)
 		if err == nil {
-			err = core.CheckNewEntryID(e.ID)
+			err = newid.CheckEntry(e.ID)
 		}
 		if err != nil {
 			return nil, &core.LineError{Line: i + 1, ID: e.ID, Err: err}

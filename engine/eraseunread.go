@@ -109,7 +109,7 @@ func (h *holding) take(ctx context.Context, z *storage.Lazy) error {
 		h.by, h.seq = nil, z.Seq
 	default:
 		// A checkpoint may cover less than the records before it.
-		if m, err := core.ReadManifest(r); err == nil && m.Seq >= h.seq {
+		if m, err := r.Manifest(); err == nil && m.Seq >= h.seq {
 			h.by, h.seq = m.LegalHold, m.Seq
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/lineage"
+	"github.com/sesslog/sesslog/core/newid"
 	"github.com/sesslog/sesslog/core/optional"
 	"github.com/sesslog/sesslog/core/tree"
 )
@@ -36,7 +37,7 @@ type Fork struct {
 // core.ErrInvalid for an unknown kind.
 func (ss *Sessions) Fork(ctx context.Context, src *Session, f Fork) (*Session, error) {
 	if f.ID == "" {
-		f.ID = core.NewSessionID(ulid.Make())
+		f.ID = newid.Session(ulid.Make())
 	}
 	if err := f.checkKind(ctx); err != nil {
 		return nil, err

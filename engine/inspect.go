@@ -223,7 +223,7 @@ func (in *inspector) note(r *core.Record) error {
 	if r.Kind != core.KindCheckpoint {
 		return nil
 	}
-	m, err := core.ReadManifest(r)
+	m, err := r.Manifest()
 	in.Latest = m
 	return err
 }

@@ -197,7 +197,7 @@ func (ss *Sessions) checkFollows(ctx context.Context, id core.SessionID, r *core
 }
 
 func (ss *Sessions) loadCheckpoint(ctx context.Context, id core.SessionID, r *core.Record) (*core.State, *core.Manifest, error) {
-	m, err := core.ReadManifest(r)
+	m, err := r.Manifest()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -211,7 +211,7 @@ func (ss *Sessions) loadCheckpoint(ctx context.Context, id core.SessionID, r *co
 	if err != nil {
 		return nil, nil, fmt.Errorf("snapshot %s: %w", m.Object, err)
 	}
-	st, err := core.RestoreChecked(m, plain, r.Base, ss.cfg.Dialects)
+	st, err := core.Restore(m, plain, r.Base, ss.cfg.Dialects)
 	if other := checked(); other != nil {
 		return nil, nil, other
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/sesslog/sesslog/core/convert"
 	"github.com/sesslog/sesslog/core/image"
 	"github.com/sesslog/sesslog/core/lineage"
+	"github.com/sesslog/sesslog/core/newid"
 	"github.com/sesslog/sesslog/core/optional"
 	"github.com/sesslog/sesslog/core/tree"
 )
@@ -31,7 +32,7 @@ type Merge struct {
 // core.ErrDeleted if one of them was erased.
 func (ss *Sessions) Merge(ctx context.Context, a, b *Session, m Merge) (*Session, error) {
 	if m.ID == "" {
-		m.ID = core.NewSessionID(ulid.Make())
+		m.ID = newid.Session(ulid.Make())
 	}
 	first, err := partOf(a, m.HeadA)
 	if err != nil {

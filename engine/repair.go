@@ -103,7 +103,7 @@ func reinstated(v *view, r *core.Record) *core.Record {
 		again.Base = 0
 	case core.KindCheckpoint:
 		// Its base is where the last record lies that its snapshot covers.
-		m, err := core.ReadManifest(r)
+		m, err := r.Manifest()
 		if err != nil {
 			break // it was read before
 		}

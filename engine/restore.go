@@ -173,7 +173,7 @@ func coveringBase(seq uint64, chain core.Chain, records []*core.Record) (*core.R
 		if r.Kind != core.KindCheckpoint {
 			continue
 		}
-		if m, err := core.ReadManifest(r); err == nil && m.Seq == seq && m.Chain == chain {
+		if m, err := r.Manifest(); err == nil && m.Seq == seq && m.Chain == chain {
 			return r, nil
 		}
 	}
@@ -247,7 +247,7 @@ func (ss *Sessions) putRecords(ctx context.Context, id core.SessionID, c *compar
 // coveredPos returns the position of the last record that a checkpoint's snapshot
 // covers, or 0.
 func (ss *Sessions) coveredPos(ctx context.Context, id core.SessionID, r *core.Record, placed map[uint64]core.Pos, last *core.Record) (core.Pos, error) {
-	m, err := core.ReadManifest(r)
+	m, err := r.Manifest()
 	if err != nil {
 		return 0, err
 	}

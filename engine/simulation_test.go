@@ -263,7 +263,7 @@ func (h *simHistory) forgive() {
 				known[e.ID] = true
 			}
 		}
-		if m, err := core.ReadManifest(&r.rec); r.rec.Kind == core.KindCheckpoint && err == nil {
+		if m, err := r.rec.Manifest(); r.rec.Kind == core.KindCheckpoint && err == nil {
 			for line := range strings.Lines(string(h.sim.objects.all[m.SHA256])) {
 				if e, err := (pi.Dialect{}).Entry([]byte(strings.TrimSuffix(line, "\n"))); err == nil {
 					known[e.ID] = true

@@ -137,7 +137,7 @@ func beforeBase(base *core.Record) (mark, uint64, error) {
 	case core.KindOpen:
 		return mark{}, 0, nil
 	case core.KindCheckpoint:
-		m, err := core.ReadManifest(base)
+		m, err := base.Manifest()
 		if err != nil {
 			return mark{}, 0, err
 		}

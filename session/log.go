@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/display"
 )
 
 // A Log stores sessions. Its methods are safe for concurrent use. Their errors are
@@ -131,7 +132,7 @@ type Found struct {
 	ID      core.SessionID
 	Dialect string
 	CWD     string
-	core.Summary
+	display.Summary
 }
 
 // An Event is one record of a session.

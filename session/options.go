@@ -9,6 +9,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/core/newid"
 )
 
 // An Access says how a session is opened.
@@ -84,7 +85,7 @@ func (o Options) newID() string {
 	}
 	b := random()
 	binary.BigEndian.PutUint64(b[:8], uint64(o.Now().UnixMilli())<<16|uint64(b[6])<<8|uint64(b[7]))
-	return string(core.NewSessionID(b))
+	return string(newid.Session(b))
 }
 
 func random() (b [16]byte) {

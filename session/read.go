@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/core/tree"
 )
 
@@ -62,7 +63,7 @@ func (s *Session) LeafEntry() (core.Entry, bool) {
 }
 
 // Tree returns the entries in the agent's display order.
-func (s *Session) Tree() []core.TreeNode {
+func (s *Session) Tree() []display.TreeNode {
 	es, _ := s.view()
 	return s.d.Tree(es)
 }
@@ -92,7 +93,7 @@ func (s *Session) Context(leaf core.Leaf) (json.RawMessage, error) {
 }
 
 // Info returns an overview of the session.
-func (s *Session) Info() (core.Info, error) {
+func (s *Session) Info() (display.Info, error) {
 	es, leaf := s.view()
 	return s.d.Info(s.Header(), es, leaf)
 }

@@ -9,7 +9,7 @@ import (
 	"strconv"
 
 	"github.com/sesslog/sesslog/api"
-	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/session"
 )
 
@@ -70,8 +70,8 @@ func (c *Client) Info(ctx context.Context, id string) (api.Info, error) {
 }
 
 // Tree returns the session's entries in display order.
-func (c *Client) Tree(ctx context.Context, id string) ([]core.TreeNode, error) {
-	return get[[]core.TreeNode](ctx, c, c.session(id, "/tree"), nil)
+func (c *Client) Tree(ctx context.Context, id string) ([]display.TreeNode, error) {
+	return get[[]display.TreeNode](ctx, c, c.session(id, "/tree"), nil)
 }
 
 // A View says how to read a session: from a leaf or a head, by default the head
@@ -168,8 +168,8 @@ func (c *Client) InfoBy(ctx context.Context, id, profile string) (api.Info, erro
 }
 
 // TreeBy is Tree by the rules of a profile; empty for the session's own.
-func (c *Client) TreeBy(ctx context.Context, id, profile string) ([]core.TreeNode, error) {
-	return get[[]core.TreeNode](ctx, c, c.session(id, "/tree"), byProfile(profile))
+func (c *Client) TreeBy(ctx context.Context, id, profile string) ([]display.TreeNode, error) {
+	return get[[]display.TreeNode](ctx, c, c.session(id, "/tree"), byProfile(profile))
 }
 
 func byProfile(profile string) url.Values {

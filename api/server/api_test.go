@@ -16,6 +16,7 @@ import (
 	"github.com/sesslog/sesslog/api/server"
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/session/catalog"
 )
 
@@ -240,7 +241,7 @@ func TestLabelNameBranchAndContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	tree, err := n.Tree(t.Context(), "session-one")
-	i := slices.IndexFunc(tree, func(t core.TreeNode) bool { return t.ID == "c" })
+	i := slices.IndexFunc(tree, func(t display.TreeNode) bool { return t.ID == "c" })
 	if err != nil || i < 0 || tree[i].Depth != 1 {
 		t.Errorf("what is appended to a moved head continues there: %+v, %v", tree, err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/core/lineage"
+	"github.com/sesslog/sesslog/core/newid"
 	"github.com/sesslog/sesslog/core/optional"
 	"github.com/sesslog/sesslog/core/tree"
 	"github.com/sesslog/sesslog/engine"
@@ -94,7 +95,7 @@ func keyOf(r *http.Request) string {
 		return ""
 	}
 	sum := sha256.Sum256([]byte(key))
-	return core.UUIDOf([16]byte(sum[:16]))
+	return newid.UUID([16]byte(sum[:16]))
 }
 
 func (s *Server) create(w http.ResponseWriter, r *http.Request) error {
@@ -109,8 +110,8 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) error {
 	if err := checkText(q.CWD, q.Parent, q.By, r.Header.Get(api.HeaderIdempotency)); err != nil {
 		return err
 	}
-	q.ID = cmp.Or(q.ID, key, string(core.NewSessionID(ulid.Make())))
-	id, err := core.ParseNewSessionID(q.ID)
+	q.ID = cmp.Or(q.ID, key, string(newid.Session(ulid.Make())))
+	id, err := newid.ParseSession(q.ID)
 	if err == nil {
 		err = callerOf(r.Context()).mayCreate(id)
 	}

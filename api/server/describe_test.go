@@ -12,6 +12,7 @@ import (
 	"github.com/sesslog/sesslog/api/access"
 	"github.com/sesslog/sesslog/api/server"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/session"
 	"github.com/sesslog/sesslog/session/catalog"
@@ -217,7 +218,7 @@ var calls = map[string]call{
 		query: importQuery,
 	},
 	"GET /v1/sessions/{id}":      {tagged: true, tag: "sessions", id: "info", sum: "Get a summary of a session", out: api.Info{}, query: with(profile, moment, demand)},
-	"GET /v1/sessions/{id}/tree": {tagged: true, tag: "sessions", id: "tree", sum: "List the entries in display order", out: []core.TreeNode{}, query: with(profile, moment, demand), back: []string{api.HeaderCursor}},
+	"GET /v1/sessions/{id}/tree": {tagged: true, tag: "sessions", id: "tree", sum: "List the entries in display order", out: []display.TreeNode{}, query: with(profile, moment, demand), back: []string{api.HeaderCursor}},
 	"GET /v1/sessions/{id}/context": {
 		tag: "sessions", id: "context", sum: "Get the context as the agent's own context builder returns it", out: json.RawMessage{},
 		query: with(view, profile, moment, demand), back: []string{api.HeaderCursor},

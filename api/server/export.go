@@ -60,7 +60,7 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if r.URL.Query().Get("packed") == "true" && !notModifiedSinceCursor(w, r) {
-		return s.lines(w, r, core.HeaderFirst(core.Header{Line: image.Escape(h.Line)}, es))
+		return s.lines(w, r, core.Header{Line: image.Escape(h.Line)}.Before(es))
 	}
 	original := r.URL.Query().Get("original") == "true"
 	if (!original || o.Original.IsZero()) && notModifiedSinceCursor(w, r) {

@@ -11,6 +11,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/convert"
 	"github.com/sesslog/sesslog/core/lineage"
+	"github.com/sesslog/sesslog/core/newid"
 	"github.com/sesslog/sesslog/core/optional"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/session/catalog"
@@ -152,7 +153,7 @@ func (s *Server) merge(w http.ResponseWriter, r *http.Request) error {
 	m := engine.Merge{HeadA: q.Head, HeadB: q.WithHead, CWD: q.CWD, By: q.By, Key: keyOf(r)}
 	m.ID = core.SessionID(m.Key)
 	if q.ID != "" {
-		id, err := core.ParseNewSessionID(q.ID)
+		id, err := newid.ParseSession(q.ID)
 		if err != nil {
 			return err
 		}
@@ -256,7 +257,7 @@ func (s *Server) fork(w http.ResponseWriter, r *http.Request) error {
 		f.At = core.LeafAt(q.At)
 	}
 	if q.ID != "" {
-		id, err := core.ParseNewSessionID(q.ID)
+		id, err := newid.ParseSession(q.ID)
 		if err != nil {
 			return err
 		}

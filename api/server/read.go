@@ -10,6 +10,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/core/image"
 	"github.com/sesslog/sesslog/core/tree"
 	"github.com/sesslog/sesslog/engine"
@@ -117,7 +118,7 @@ func (s *Server) tree(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var tree []core.TreeNode
+	var tree []display.TreeNode
 	err = viewAt(r, sess, func(st *core.State) error {
 		v, err := viewOf(st, p, st.Leaf(core.MainHead))
 		if err != nil {
@@ -134,7 +135,7 @@ func (s *Server) tree(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	if tree == nil {
-		tree = []core.TreeNode{}
+		tree = []display.TreeNode{}
 	}
 	return answer(w, http.StatusOK, tree)
 }
@@ -262,7 +263,7 @@ func (s *Server) state(w http.ResponseWriter, r *http.Request) error {
 				head.Claims[name] = *h.Claim
 			}
 		}
-		es = core.HeaderFirst(core.Header{Line: image.Escape(st.Header.Line)}, st.Entries)
+		es = core.Header{Line: image.Escape(st.Header.Line)}.Before(st.Entries)
 		return nil
 	})
 	first, err := marshal(head)

@@ -55,7 +55,7 @@ var schemaNames = map[string]string{
 	"core/report.Item":    "PlanItem",
 	"core/report.Rule":    "PolicyRule",
 	"core.Notice":         "NoticeStored",
-	"core.Info":           "AgentInfo",
+	"display.Info":        "AgentInfo",
 	"api.BlobPuts":        "Puts",
 	"api.Detail":          "Problem",
 	"core/report.Problem": "Finding",

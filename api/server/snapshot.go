@@ -146,7 +146,7 @@ func (s *Server) latestManifest(ctx context.Context, sess *engine.Session) (*cor
 	if err != nil {
 		return nil, err
 	}
-	return core.ReadManifest(r)
+	return r.Manifest()
 }
 
 func snapshotOf(m *core.Manifest) api.Snapshot {

@@ -54,7 +54,7 @@ func newExporter(t *testing.T) *keeper {
 	})
 	k.Mux.HandleFunc("GET /v1/sessions/{id}/export", func(w http.ResponseWriter, r *http.Request) {
 		f := k.files[core.SessionID(r.PathValue("id"))]
-		_, _ = w.Write(core.Lines(core.HeaderFirst(f.Header, f.Entries)))
+		_, _ = w.Write(core.Lines(f.Header.Before(f.Entries)))
 	})
 	return k
 }

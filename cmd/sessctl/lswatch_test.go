@@ -9,6 +9,7 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/session/catalog"
 )
 
@@ -17,14 +18,14 @@ import (
 func TestLsWatchContinuesAfterBrokenConnection(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	f.Answers("GET /v1/sessions", api.List{Sessions: []catalog.Row{{ID: testID, Summary: core.Summary{First: "at first"}}}, Mark: "m1"})
+	f.Answers("GET /v1/sessions", api.List{Sessions: []catalog.Row{{ID: testID, Summary: display.Summary{First: "at first"}}}, Mark: "m1"})
 	calls := 0
 	f.Mux.HandleFunc("GET /v1/sessions/changes", func(w http.ResponseWriter, r *http.Request) {
 		calls++
 		after := r.URL.Query().Get("after")
 		switch calls {
 		case 1:
-			row, _ := json.Marshal(api.RowChange{ID: testID, Mark: "m2", Row: &catalog.Row{ID: testID, Summary: core.Summary{First: "later\x1b[31m"}}})
+			row, _ := json.Marshal(api.RowChange{ID: testID, Mark: "m2", Row: &catalog.Row{ID: testID, Summary: display.Summary{First: "later\x1b[31m"}}})
 			gone, _ := json.Marshal(api.RowChange{ID: testID, Mark: "m3"})
 			fmt.Fprintf(w, "id: m1\n\nid: m2\nevent: row\ndata: %s\n\nid: m3\nevent: gone\ndata: %s\n\n", row, gone)
 			if after != "m1" {

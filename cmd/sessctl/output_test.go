@@ -12,7 +12,7 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
-	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/session/catalog"
 )
 
@@ -20,7 +20,7 @@ func TestEveryFormatOfAList(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	long := strings.Repeat("long ", 60)
-	f.Answers("GET /v1/sessions", api.List{Sessions: []catalog.Row{{ID: testID, Dialect: "pi", CWD: "/work/here", Entries: 3, Summary: core.Summary{First: long}}}})
+	f.Answers("GET /v1/sessions", api.List{Sessions: []catalog.Row{{ID: testID, Dialect: "pi", CWD: "/work/here", Entries: 3, Summary: display.Summary{First: long}}}})
 	wantResult(t, f.run("ls", "-o", "yaml"), cli.ExitUsage, "", "not one of table, wide, json")
 	wide := f.run("ls", "-o", "wide")
 	wantResult(t, wide, 0, "CWD", "")

@@ -12,6 +12,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/session/catalog"
 )
 
@@ -22,11 +23,11 @@ func pruneNode(t *testing.T) (f *fakeNode, deleted func() map[string]string) {
 	f = newFake(t)
 	ago := func(d time.Duration) string { return time.Now().Add(-d).UTC().Format("2006-01-02T15:04:05.000Z") }
 	rows := []catalog.Row{
-		{ID: "old-0001h", Dialect: "nova", CWD: "/lab", Seq: 3, Summary: core.Summary{Modified: ago(time.Hour), Created: ago(99 * time.Hour)}},
-		{ID: "old-0030h", Dialect: "nova", CWD: "/lab", Seq: 3, Summary: core.Summary{Modified: ago(30 * time.Hour)}},
-		{ID: "old-0040h", Dialect: "pi", CWD: "/lab/", Seq: 3, Summary: core.Summary{Modified: ago(40 * time.Hour)}},
-		{ID: "old-0050h", Dialect: "nova", CWD: "/other", Seq: 3, Summary: core.Summary{Created: ago(50 * time.Hour)}},
-		{ID: "held-0060h", Dialect: "nova", Seq: 3, Holder: &core.Claim{Agent: "nova"}, Summary: core.Summary{Modified: ago(60 * time.Hour)}},
+		{ID: "old-0001h", Dialect: "nova", CWD: "/lab", Seq: 3, Summary: display.Summary{Modified: ago(time.Hour), Created: ago(99 * time.Hour)}},
+		{ID: "old-0030h", Dialect: "nova", CWD: "/lab", Seq: 3, Summary: display.Summary{Modified: ago(30 * time.Hour)}},
+		{ID: "old-0040h", Dialect: "pi", CWD: "/lab/", Seq: 3, Summary: display.Summary{Modified: ago(40 * time.Hour)}},
+		{ID: "old-0050h", Dialect: "nova", CWD: "/other", Seq: 3, Summary: display.Summary{Created: ago(50 * time.Hour)}},
+		{ID: "held-0060h", Dialect: "nova", Seq: 3, Holder: &core.Claim{Agent: "nova"}, Summary: display.Summary{Modified: ago(60 * time.Hour)}},
 		{ID: "no-times", Dialect: "nova", Seq: 3},
 	}
 	f.Mux.HandleFunc("GET /v1/sessions", func(w http.ResponseWriter, r *http.Request) {

@@ -15,6 +15,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/session"
@@ -423,7 +424,7 @@ func TestTail(t *testing.T) {
 func TestLs(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	row := catalog.Row{ID: testID, Dialect: "pi", CWD: "/lab", Entries: 3, Seq: 2, Summary: core.Summary{First: "say\x1b hi", Modified: "2001-02-03T04:05:06.000Z"}}
+	row := catalog.Row{ID: testID, Dialect: "pi", CWD: "/lab", Entries: 3, Seq: 2, Summary: display.Summary{First: "say\x1b hi", Modified: "2001-02-03T04:05:06.000Z"}}
 	f.Mux.HandleFunc("GET /v1/sessions", func(w http.ResponseWriter, r *http.Request) {
 		list := api.List{Sessions: []catalog.Row{row}, Next: "2"}
 		if r.URL.Query().Get("after") == "2" {

@@ -10,6 +10,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/bundle"
 	"github.com/sesslog/sesslog/core/item"
+	"github.com/sesslog/sesslog/core/newid"
 )
 
 // A Request says what to convert. Convert does not modify its entries.
@@ -41,7 +42,7 @@ type Loss struct {
 // dialect called to, is called: a UUID, the same each time.
 func SessionID(source, to string) string {
 	h := sha256.Sum256([]byte(source + "\x00" + to))
-	return core.UUIDOf([16]byte(h[:16]))
+	return newid.UUID([16]byte(h[:16]))
 }
 
 // Convert returns the session in the dialect q.To. A session that has this

@@ -259,7 +259,7 @@ func TestConvertIsDeterministic(t *testing.T) {
 			continue
 		}
 		a, b := to(t, name, f, pi, core.Leaf{}), to(t, name, f, pi, core.Leaf{})
-		if !bytes.Equal(core.Lines(core.HeaderFirst(a.Header, a.Entries)), core.Lines(core.HeaderFirst(b.Header, b.Entries))) {
+		if !bytes.Equal(core.Lines(a.Header.Before(a.Entries)), core.Lines(b.Header.Before(b.Entries))) {
 			t.Errorf("%s: another file", name)
 		}
 	}
@@ -273,7 +273,7 @@ func TestConvertToChainKeepsWhatTheModelSees(t *testing.T) {
 			continue
 		}
 		res := to(t, name, f, pi, core.LeafAt("e2"))
-		all := string(core.Lines(core.HeaderFirst(res.Header, res.Entries)))
+		all := string(core.Lines(res.Header.Before(res.Entries)))
 		for _, want := range []string{"they looked", "done", "by the way"} {
 			if !strings.Contains(all, want) {
 				t.Errorf("%s lacks %q:\n%s", name, want, all)

@@ -89,7 +89,7 @@ func TestConvertNamesToolOfResults(t *testing.T) {
 `)
 	for _, name := range []string{"pi", "omp"} {
 		res := to(t, name, f, op, core.Leaf{})
-		all := string(core.Lines(core.HeaderFirst(res.Header, res.Entries)))
+		all := string(core.Lines(res.Header.Before(res.Entries)))
 		if !strings.Contains(all, `"toolName":"ls"`) {
 			t.Errorf("%s: %s", name, all)
 		}
@@ -327,7 +327,7 @@ func TestConvertToChainWithEmptyFirstKeptEntry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := string(core.Lines(core.HeaderFirst(res.Header, res.Entries)))
+	all := string(core.Lines(res.Header.Before(res.Entries)))
 	for _, want := range []string{"they looked", "done", "by the way", "A look"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("it lacks %q:\n%s", want, all)

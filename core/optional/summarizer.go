@@ -1,6 +1,9 @@
 package optional
 
-import "github.com/sesslog/sesslog/core"
+import (
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/display"
+)
 
 // A Summarizer keeps the summary of one session up to date while the session
 // grows. It is not safe for concurrent use.
@@ -8,7 +11,7 @@ type Summarizer interface {
 	// Summary returns what core.Dialect.Summary returns for es. The entries of the
 	// previous call must be the beginning of es. It parses only the entries
 	// after them, unless these change how the earlier ones count.
-	Summary(es []core.Entry) core.Summary
+	Summary(es []core.Entry) display.Summary
 }
 
 // A Summarizing is a core.Dialect whose summaries can be kept up to date.
@@ -31,4 +34,4 @@ type wholeSummarizer struct {
 	h    core.Header
 }
 
-func (s wholeSummarizer) Summary(es []core.Entry) core.Summary { return s.view.Summary(s.h, es) }
+func (s wholeSummarizer) Summary(es []core.Entry) display.Summary { return s.view.Summary(s.h, es) }

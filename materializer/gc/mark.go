@@ -172,7 +172,7 @@ func (n names) record(ctx context.Context, z *storage.Lazy) error {
 	}
 	r := z.Record
 	r.Body = body
-	manifest, err := core.ReadManifest(&r)
+	manifest, err := r.Manifest()
 	if err != nil {
 		return err
 	}

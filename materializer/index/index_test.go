@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/index"
 	"github.com/sesslog/sesslog/session/catalog"
@@ -25,7 +26,7 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 // view returns a session with an entry for each text.
 func view(id string, seq uint64, texts ...string) materializer.View {
-	v := materializer.View{Dialect: pi, Row: catalog.Row{ID: core.SessionID(id), Dialect: "pi", CWD: "/w", Seq: seq, Summary: core.Summary{Created: iso(noon), Modified: iso(noon)}}}
+	v := materializer.View{Dialect: pi, Row: catalog.Row{ID: core.SessionID(id), Dialect: "pi", CWD: "/w", Seq: seq, Summary: display.Summary{Created: iso(noon), Modified: iso(noon)}}}
 	for i, text := range texts {
 		v.Entries = append(v.Entries, message(i, "user", text, noon.Add(time.Duration(i)*time.Second)))
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/core/item"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/index"
@@ -123,7 +124,7 @@ func (w *world) session(i int) *materializer.View {
 	v := &materializer.View{Dialect: pi, Claims: map[string]core.Claim{}, Row: catalog.Row{
 		ID: core.SessionID(fmt.Sprintf("%08x%08x", w.rng.Uint32(), i)), Dialect: []string{"pi", "pi", "omp", "operator", "nova"}[w.rng.IntN(5)],
 		CWD: dir(w.dirs.Uint64()), Seq: 1 + w.rng.Uint64N(50), Snapshot: w.rng.Uint64N(50), Closed: w.rng.IntN(3) == 0, Deleted: w.rng.IntN(40) == 0,
-		Summary: core.Summary{First: first, Created: iso(created), Modified: iso(modified), Messages: 3, Usage: item.Usage{Cost: float64(w.rng.IntN(4000)) / 100}},
+		Summary: display.Summary{First: first, Created: iso(created), Modified: iso(modified), Messages: 3, Usage: item.Usage{Cost: float64(w.rng.IntN(4000)) / 100}},
 	}}
 	r := &v.Row
 	if w.rng.IntN(4) == 0 {

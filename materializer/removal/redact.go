@@ -115,7 +115,7 @@ func manifestOf(base *core.Record) (*core.Manifest, error) {
 	if base.Kind != core.KindCheckpoint {
 		return nil, nil
 	}
-	return core.ReadManifest(base)
+	return base.Manifest()
 }
 
 func knows(m *core.Manifest, ids []string) bool {

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/core/lineage"
 )
 
@@ -24,5 +25,5 @@ type Row struct {
 	Aside    int            `json:"aside,omitempty"`    // entries outside of the conversation
 	Size     int64          `json:"size,omitempty"`     // bytes of its lines
 	Lineage  lineage.Stamp  `json:"lineage,omitzero"`   // where the session came from
-	core.Summary
+	display.Summary
 }

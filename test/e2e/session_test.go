@@ -19,6 +19,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -287,7 +288,7 @@ type view struct {
 	Cursor  core.Cursor
 	Entries int
 	Info    any // as decoded JSON
-	Tree    []core.TreeNode
+	Tree    []display.TreeNode
 	Context string
 	Export  string
 }

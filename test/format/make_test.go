@@ -136,7 +136,7 @@ func dump(t *testing.T, c *client.Client, dir, id string) {
 		if r.Kind != core.KindCheckpoint {
 			continue
 		}
-		m, err := core.ReadManifest(&r.Record)
+		m, err := r.Record.Manifest()
 		if err != nil {
 			t.Fatal(err)
 		}

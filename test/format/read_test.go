@@ -115,11 +115,11 @@ func TestSnapshotsOfEachVersionRestoreSession(t *testing.T) {
 					continue
 				}
 				found++
-				m, err := core.ReadManifest(&r.Record)
+				m, err := r.Record.Manifest()
 				if err != nil {
 					t.Fatal(err)
 				}
-				if s, err = core.RestoreChecked(m, unpack(t, dir, id), all[i].Base, dialect.All()); err != nil {
+				if s, err = core.Restore(m, unpack(t, dir, id), all[i].Base, dialect.All()); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/display"
 )
 
 // judgeTimeout bounds one answer of a judge.
@@ -128,7 +128,7 @@ type reading struct {
 	Leaf     *string
 	Name     *string
 	IDs      []string
-	Tree     []core.TreeNode
+	Tree     []display.TreeNode
 	Context  string            // digest of the context at the leaf
 	Contexts map[string]string // digest of the context at each entry
 }

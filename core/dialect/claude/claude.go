@@ -4,6 +4,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/bundle"
 	"github.com/sesslog/sesslog/core/dialect/internal/envelope"
+	"github.com/sesslog/sesslog/core/newid"
 	"github.com/sesslog/sesslog/core/optional"
 )
 
@@ -27,7 +28,7 @@ func (Dialect) Name() string { return name }
 func (Dialect) Linear() bool { return false }
 
 // EntryID is a UUID.
-func (Dialect) EntryID(random [16]byte) string { return core.UUIDOf(random) }
+func (Dialect) EntryID(random [16]byte) string { return newid.UUID(random) }
 
 // ImageStore is empty: images are part of the lines.
 func (Dialect) ImageStore() string { return "" }

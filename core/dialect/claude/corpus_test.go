@@ -62,7 +62,7 @@ func packAll(t testing.TB, files map[string][]byte) []*core.File {
 // stored returns f as the log has it.
 func stored(t testing.TB, f *core.File) *core.File {
 	t.Helper()
-	g, err := Dialect{}.File(core.Lines(core.HeaderFirst(f.Header, f.Entries)))
+	g, err := Dialect{}.File(core.Lines(f.Header.Before(f.Entries)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/envelope"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
+	"github.com/sesslog/sesslog/core/newid"
 )
 
 // detectWithin is how far into a file Detect looks.
@@ -42,7 +43,7 @@ func sessionIDOf(data []byte) string {
 	}
 	if first != "" { // the agent does not need a sessionId either
 		sum := sha256.Sum256([]byte(first))
-		return core.UUIDOf([16]byte(sum[:16]))
+		return newid.UUID([16]byte(sum[:16]))
 	}
 	// The first line may be longer than what was looked at.
 	if i := bytes.Index(body, []byte(`"sessionId":"`)); i >= 0 && bytes.HasPrefix(body, []byte(`{"parentUuid":`)) {

@@ -7,21 +7,22 @@ import (
 	"github.com/sesslog/sesslog/core/dialect/internal/envelope"
 	"github.com/sesslog/sesslog/core/dialect/internal/frame"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
+	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
 // Info describes the session. The name is the title that the agent shows.
-func (d Dialect) Info(h core.Header, es []core.Entry, leaf core.Leaf) (core.Info, error) {
+func (d Dialect) Info(h core.Header, es []core.Entry, leaf core.Leaf) (display.Info, error) {
 	if leaf.IsDefault() {
 		leaf = d.Leaf(es)
 	}
 	o, err := jsonl.Object(core.Entry{Line: h.Line, ID: h.ID})
 	if err != nil {
-		return core.Info{}, err
+		return display.Info{}, err
 	}
 	info, err := frame.Info(h, &o, inTree(es), leaf)
 	if err != nil {
-		return core.Info{}, err
+		return display.Info{}, err
 	}
 	info.Version = json.RawMessage("1")
 	s := settingsOf(es)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/tree"
+	"github.com/sesslog/sesslog/core/display"
 )
 
 // Path returns the entries from the root to leaf. Across a compaction it has the
@@ -17,7 +18,7 @@ func (d Dialect) Path(es []core.Entry, leaf core.Leaf) ([]core.Entry, error) {
 }
 
 // Tree returns the entries that have a place in the tree.
-func (Dialect) Tree(es []core.Entry) []core.TreeNode { return tree.Rows(inTree(es)) }
+func (Dialect) Tree(es []core.Entry) []display.TreeNode { return tree.Rows(inTree(es)) }
 
 // inTree returns es without those that have no place in the tree.
 func inTree(es []core.Entry) []core.Entry {

@@ -7,6 +7,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/date"
 	"github.com/sesslog/sesslog/core/dialect/internal/listing"
+	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/core/optional"
 	"github.com/sesslog/sesslog/core/usage"
 )
@@ -14,7 +15,7 @@ import (
 // Summary reads the main file and the transcripts of sub-agents. Messages counts
 // prompts and answers of the main file. Usage is what Meter reports, without
 // what is inherited.
-func (d Dialect) Summary(h core.Header, es []core.Entry) core.Summary {
+func (d Dialect) Summary(h core.Header, es []core.Entry) display.Summary {
 	return d.Summarizer(h).Summary(es)
 }
 
@@ -26,7 +27,7 @@ func (Dialect) Summarizer(h core.Header) optional.Summarizer {
 }
 
 type summarizer struct {
-	summary core.Summary
+	summary display.Summary
 	set     settings
 	latest  float64         // time of the latest message
 	counted map[string]bool // answers among the messages
@@ -36,7 +37,7 @@ type summarizer struct {
 }
 
 // Summary implements optional.Summarizer.
-func (s *summarizer) Summary(es []core.Entry) core.Summary {
+func (s *summarizer) Summary(es []core.Entry) display.Summary {
 	for ; s.read < len(es); s.read++ {
 		s.set.read(es[s.read])
 		s.message(es[s.read])

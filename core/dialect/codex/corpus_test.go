@@ -97,7 +97,7 @@ func bundled(t testing.TB, files []bundle.File) map[string]*core.File {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := d.File(core.Lines(core.HeaderFirst(f.Header, f.Entries)))
+		again, err := d.File(core.Lines(f.Header.Before(f.Entries)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -47,7 +47,7 @@ func FuzzFile(f *testing.F) {
 
 func checkSession(t *testing.T, d codex.Dialect, f *core.File) {
 	t.Helper()
-	again, err := d.File(core.Lines(core.HeaderFirst(f.Header, f.Entries)))
+	again, err := d.File(core.Lines(f.Header.Before(f.Entries)))
 	if err != nil || len(again.Entries) != len(f.Entries) {
 		t.Fatalf("the session is not read again: %v", err)
 	}

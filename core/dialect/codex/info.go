@@ -9,6 +9,7 @@ import (
 	"github.com/sesslog/sesslog/core/dialect/internal/date"
 	"github.com/sesslog/sesslog/core/dialect/internal/listing"
 	"github.com/sesslog/sesslog/core/dialect/internal/tree"
+	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
@@ -28,12 +29,12 @@ type own struct {
 // last turn, as Codex lists it. Its entries are the lines of
 // the thread's files and of the files that they continue, not those of
 // sub-agents. Returns core.ErrNotFound if leaf names no such line.
-func (d Dialect) Info(h core.Header, es []core.Entry, leaf core.Leaf) (core.Info, error) {
+func (d Dialect) Info(h core.Header, es []core.Entry, leaf core.Leaf) (display.Info, error) {
 	path, err := pathTo(es, leaf)
 	if err != nil {
-		return core.Info{}, err
+		return display.Info{}, err
 	}
-	info := core.Info{
+	info := display.Info{
 		Header:    bytes.ToValidUTF8(h.Line, []byte("\uFFFD")),
 		Version:   json.RawMessage("null"),
 		SessionID: h.ID,
@@ -55,7 +56,7 @@ func (d Dialect) Info(h core.Header, es []core.Entry, leaf core.Leaf) (core.Info
 	}
 	t, err := readThread(es)
 	if err != nil {
-		return core.Info{}, err
+		return display.Info{}, err
 	}
 	info.Own, err = json.Marshal(ownOf(t, path))
 	return info, err
@@ -92,7 +93,7 @@ func ownOf(t *thread, path []rolloutLine) own {
 }
 
 // withMessage returns s with it counted, if it is a message of a user or a model.
-func withMessage(s core.Summary, time string, it sent) core.Summary {
+func withMessage(s display.Summary, time string, it sent) display.Summary {
 	if !it.isUser() && it.role != "assistant" {
 		return s
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/frame"
+	"github.com/sesslog/sesslog/core/display"
 )
 
 // Linear is true: Codex continues at the end of a thread. The lines that a
@@ -88,12 +89,12 @@ func indexOf(lines []rolloutLine, id string) int {
 
 // Tree is the entries that have a place in the tree, each below the one before
 // it.
-func (Dialect) Tree(es []core.Entry) []core.TreeNode {
+func (Dialect) Tree(es []core.Entry) []display.TreeNode {
 	own := inTree(es)
-	nodes := make([]core.TreeNode, len(own))
+	nodes := make([]display.TreeNode, len(own))
 	labels := labelsOf(es)
 	for i, e := range own {
-		nodes[i] = core.TreeNode{ID: e.ID, Type: e.Type, Depth: i}
+		nodes[i] = display.TreeNode{ID: e.ID, Type: e.Type, Depth: i}
 		if l, ok := labels[e.ID]; ok && e.ID != "" {
 			nodes[i].Label, nodes[i].LabelTimestamp = &l.Text, &l.Time
 		}

@@ -4,6 +4,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/date"
 	"github.com/sesslog/sesslog/core/dialect/internal/envelope"
+	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/core/optional"
 	"github.com/sesslog/sesslog/core/usage"
 )
@@ -11,7 +12,7 @@ import (
 // Summary describes the session's current history. First is the first text that
 // a user wrote in it. Messages counts the messages of users and models. Usage is
 // what Meter reports, without what is inherited.
-func (d Dialect) Summary(h core.Header, es []core.Entry) core.Summary {
+func (d Dialect) Summary(h core.Header, es []core.Entry) display.Summary {
 	return d.Summarizer(h).Summary(es)
 }
 
@@ -27,7 +28,7 @@ type summarizer struct {
 	read   int
 	// listed has the first message, the number of messages and the time of the
 	// latest one in the history, which ends with the file newest.
-	listed core.Summary
+	listed display.Summary
 	newest string
 	isOpen bool // the last line of that file had no newline
 	loose  bool // the history has no file
@@ -35,7 +36,7 @@ type summarizer struct {
 
 // Summary implements optional.Summarizer. If the new entries do not only continue the
 // history, it reads all of it again.
-func (s *summarizer) Summary(es []core.Entry) core.Summary {
+func (s *summarizer) Summary(es []core.Entry) display.Summary {
 	added := es[s.read:]
 	s.usage.Add(added...)
 	continued := s.read > 0
@@ -81,7 +82,7 @@ func (s *summarizer) next(e core.Entry) bool {
 // list reads the whole history.
 func (s *summarizer) list(es []core.Entry) {
 	created := date.ISO(date.Parse(s.header.Time))
-	s.listed = core.Summary{Created: created, Modified: created}
+	s.listed = display.Summary{Created: created, Modified: created}
 	s.newest, s.isOpen, s.loose = "", false, false
 	t, err := readThread(es)
 	if err != nil {

@@ -51,7 +51,7 @@ func (Dialect) Unpack(h core.Header, es []core.Entry, _ string) ([]bundle.File, 
 func (Dialect) Layout(h core.Header, es []core.Entry) []core.Entry {
 	t, err := readThread(es)
 	if err != nil {
-		return core.HeaderFirst(h, es)
+		return h.Before(es)
 	}
 	r := t.newest()
 	if r == nil || r.meta.thread != h.ID {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/display"
 )
 
 // Text is what Nova tells a model about the session.
@@ -70,11 +71,11 @@ func (Dialect) Path(es []core.Entry, leaf core.Leaf) ([]core.Entry, error) {
 }
 
 // Tree returns the changes in the order they came, each a root.
-func (Dialect) Tree(es []core.Entry) []core.TreeNode {
+func (Dialect) Tree(es []core.Entry) []display.TreeNode {
 	labels := fold(core.Header{}, es).labels
-	nodes := make([]core.TreeNode, len(es))
+	nodes := make([]display.TreeNode, len(es))
 	for i, e := range es {
-		nodes[i] = core.TreeNode{ID: e.ID, Type: e.Type}
+		nodes[i] = display.TreeNode{ID: e.ID, Type: e.Type}
 		if l, ok := labels[e.ID]; ok && e.ID != "" {
 			nodes[i].Label, nodes[i].LabelTimestamp = &l.text, &l.time
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/core/dialect/dialecttest"
 	"github.com/sesslog/sesslog/core/dialect/nova"
+	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/core/item"
 )
 
@@ -198,7 +199,7 @@ func TestInfoContextAndSummary(t *testing.T) {
 	if _, err := d.Context(es, core.LeafAt("nowhere")); !errors.Is(err, core.ErrNotFound) {
 		t.Errorf("from nowhere: %v", err)
 	}
-	want := core.Summary{
+	want := display.Summary{
 		Name: "A name", First: "Build it", Messages: 4, Created: "2026-03-01T09:00:00.000Z", Modified: "2026-03-01T10:00:00.000Z",
 		Usage: item.Usage{Input: 1200}, Tags: []string{"pr", "feature"},
 	}

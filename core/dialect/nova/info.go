@@ -5,17 +5,18 @@ import (
 	"encoding/json"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/display"
 )
 
 // Info describes the session as it was at leaf. Own is the state, as Dict
 // writes it. core.ErrNotFound as for Path.
-func (d Dialect) Info(h core.Header, es []core.Entry, leaf core.Leaf) (core.Info, error) {
+func (d Dialect) Info(h core.Header, es []core.Entry, leaf core.Leaf) (display.Info, error) {
 	path, err := d.Path(es, leaf)
 	if err != nil {
-		return core.Info{}, err
+		return display.Info{}, err
 	}
 	f := fold(h, path)
-	info := core.Info{
+	info := display.Info{
 		Header:     bytes.ToValidUTF8(h.Line, []byte("\uFFFD")),
 		Version:    json.RawMessage("null"),
 		SessionID:  h.ID,

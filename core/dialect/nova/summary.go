@@ -5,6 +5,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/listing"
+	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/core/item"
 	"github.com/sesslog/sesslog/core/optional"
 )
@@ -12,7 +13,7 @@ import (
 // Summary shows the session's current state. First is the plan or, if there is
 // none, the last decision. Messages counts the turns. Nova does not distinguish
 // tokens of prompt and answer: Usage.Input has them all.
-func (d Dialect) Summary(h core.Header, es []core.Entry) core.Summary {
+func (d Dialect) Summary(h core.Header, es []core.Entry) display.Summary {
 	return d.Summarizer(h).Summary(es)
 }
 
@@ -29,7 +30,7 @@ type summarizer struct {
 
 // Summary implements optional.Summarizer. The second state of a session makes it
 // read all entries again, to know which states the session had.
-func (s *summarizer) Summary(es []core.Entry) core.Summary {
+func (s *summarizer) Summary(es []core.Entry) display.Summary {
 	if s.folding.had == nil && severalStates(es[s.read:], s.folding.states) {
 		s.folding, s.read = newFolding(s.header, es), 0
 	}
@@ -38,7 +39,7 @@ func (s *summarizer) Summary(es []core.Entry) core.Summary {
 	}
 	s.read = len(es)
 	f := s.folding.end(s.header)
-	sum := core.Summary{
+	sum := display.Summary{
 		Name: f.name, First: listing.First(f.CurrentPlan), Messages: int(f.TurnCount),
 		Created: toISO(f.CreatedAt), Modified: toISO(f.LastUpdated), Tags: slices.Clone(f.Tags),
 		Usage: item.Usage{Input: f.Metrics.TotalTokens},

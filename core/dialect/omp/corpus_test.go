@@ -150,8 +150,8 @@ func rewritten(t *testing.T, f *core.File, want dialecttest.Said) {
 		t.Fatalf("%d entries, omp has %d", len(f.Entries), len(theirs.Entries))
 	}
 	ids := dialecttest.Renaming(theirs.Entries, f.Entries)
-	ours := core.HeaderFirst(f.Header, f.Entries)
-	for i, e := range core.HeaderFirst(theirs.Header, theirs.Entries) {
+	ours := f.Header.Before(f.Entries)
+	for i, e := range theirs.Header.Before(theirs.Entries) {
 		dialecttest.Compare(t, "rewritten line", stringified(t, ours[i].Line), ids.Replace(string(e.Line)))
 	}
 }

@@ -4,16 +4,17 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/frame"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
+	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
 // Info describes the session whose leaf is leaf. The header is as omp has it
 // after reading the file: with the title of the slot. A title slot is not an
 // entry. Returns ErrNotFound if leaf names an entry that does not exist.
-func (Dialect) Info(h core.Header, es []core.Entry, leaf core.Leaf) (core.Info, error) {
+func (Dialect) Info(h core.Header, es []core.Entry, leaf core.Leaf) (display.Info, error) {
 	o, err := jsonl.Object(core.Entry{Line: h.Line, ID: h.ID})
 	if err != nil {
-		return core.Info{}, err
+		return display.Info{}, err
 	}
 	own := entriesOf(es)
 	t, renamed := titleOf(h, es)
@@ -27,7 +28,7 @@ func (Dialect) Info(h core.Header, es []core.Entry, leaf core.Leaf) (core.Info, 
 	}
 	info, err := frame.Info(h, &o, own, leaf)
 	if err != nil {
-		return core.Info{}, err
+		return display.Info{}, err
 	}
 	if t.text != "" {
 		info.Name = &t.text

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/omp"
+	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/core/item"
 )
 
@@ -100,7 +101,7 @@ func TestSummary(t *testing.T) {
 		then("compaction", "d", `,"summary":"S","shortSummary":"short"`),
 		then("usage", "e", ","+usage),
 	)...)
-	want := core.Summary{
+	want := display.Summary{
 		Name: "short", First: "one two", Messages: 2, Created: "2026-01-02T03:04:05.000Z", Modified: "2026-01-02T03:04:59.000Z",
 		Usage: item.Usage{Input: 2, Output: 4, CacheRead: 6, CacheWrite: 8, Cost: 1},
 	}

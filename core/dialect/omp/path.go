@@ -4,6 +4,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/frame"
 	"github.com/sesslog/sesslog/core/dialect/internal/tree"
+	"github.com/sesslog/sesslog/core/display"
 )
 
 // Leaf is the last entry of es that is not a slot. It is the default leaf if
@@ -21,7 +22,7 @@ func (Dialect) Path(es []core.Entry, leaf core.Leaf) ([]core.Entry, error) {
 
 // Tree returns the entries in the order in which omp shows them, as tree.Rows
 // describes. omp does not record when an entry was labeled.
-func (Dialect) Tree(es []core.Entry) []core.TreeNode {
+func (Dialect) Tree(es []core.Entry) []display.TreeNode {
 	rows := tree.Rows(entriesOf(es))
 	for i := range rows {
 		rows[i].LabelTimestamp = nil

@@ -4,6 +4,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/dialect/internal/listing"
+	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/core/optional"
 	"github.com/sesslog/sesslog/core/usage"
 )
@@ -11,7 +12,7 @@ import (
 // Summary reads all branches, as listing.Listing describes. A session without a
 // title has the short summary of its last compaction as its name. Usage is what
 // the assistant messages report, and omp's own requests to models.
-func (d Dialect) Summary(h core.Header, es []core.Entry) core.Summary {
+func (d Dialect) Summary(h core.Header, es []core.Entry) display.Summary {
 	return d.Summarizer(h).Summary(es)
 }
 
@@ -36,7 +37,7 @@ type summarizer struct {
 
 // Summary implements optional.Summarizer. A title slot or a rename makes it look at
 // the earlier ones again.
-func (s *summarizer) Summary(es []core.Entry) core.Summary {
+func (s *summarizer) Summary(es []core.Entry) display.Summary {
 	titled := false
 	for _, e := range s.Read(es) {
 		titled = titled || e.Aside || e.Type == typeRename

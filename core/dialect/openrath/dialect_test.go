@@ -8,6 +8,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/openrath"
+	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/core/item"
 	"github.com/sesslog/sesslog/internal/testkit"
 )
@@ -62,7 +63,7 @@ func TestInfoAndSummary(t *testing.T) {
 	testkit.Equal(t, "own", parsed(t, []byte(`{"schemaVersion":1,"closed":true,"kind":"unknown","operator":"implicit","parents":[],"extras":[],
 		"sandbox":{"backend":null,"spec":null,"handle":null},"cumulativeUsage":{"prompt_tokens":14,"completion_tokens":7,"total_tokens":21},
 		"createdAt":"2026-01-02T03:04:05.678901+00:00","closedAt":"2026-01-02T03:04:06+00:00","finalChunkCount":5}`)), parsed(t, info.Own))
-	testkit.Equal(t, "summary", core.Summary{
+	testkit.Equal(t, "summary", display.Summary{
 		First: "go é", Messages: 5, Created: "2026-01-02T03:04:05.678Z", Modified: "2026-01-02T03:04:06.000Z",
 		Usage: item.Usage{Input: 14, Output: 7},
 	}, d.Summary(f.Header, f.Entries))

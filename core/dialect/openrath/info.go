@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/display"
 )
 
 // own is what only OpenRath's sessions have.
@@ -32,16 +33,16 @@ type ownSandbox struct {
 // and their types the kinds; a trailer is not an entry. Such sessions have no
 // name and no labels. Returns ErrNotFound if leaf names a chunk that does not
 // exist.
-func (d Dialect) Info(h core.Header, es []core.Entry, leaf core.Leaf) (core.Info, error) {
+func (d Dialect) Info(h core.Header, es []core.Entry, leaf core.Leaf) (display.Info, error) {
 	s, err := readHeader(h.Line)
 	if err != nil {
-		return core.Info{}, err
+		return display.Info{}, err
 	}
 	path, err := d.Path(es, leaf)
 	if err != nil {
-		return core.Info{}, err
+		return display.Info{}, err
 	}
-	info := core.Info{
+	info := display.Info{
 		Header:    json.RawMessage(bytes.TrimSpace(h.Line)),
 		Version:   jsonOf(Version),
 		SessionID: h.ID,

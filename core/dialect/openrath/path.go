@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/display"
 )
 
 // Leaf is the last chunk, the default leaf if that has no id, or NoLeaf if
@@ -41,11 +42,11 @@ func (Dialect) Path(es []core.Entry, leaf core.Leaf) ([]core.Entry, error) {
 }
 
 // Tree is the chunks, each below the one before it.
-func (Dialect) Tree(es []core.Entry) []core.TreeNode {
+func (Dialect) Tree(es []core.Entry) []display.TreeNode {
 	rows := chunks(es)
-	nodes := make([]core.TreeNode, len(rows))
+	nodes := make([]display.TreeNode, len(rows))
 	for i, e := range rows {
-		nodes[i] = core.TreeNode{ID: e.ID, Type: e.Type, Depth: i}
+		nodes[i] = display.TreeNode{ID: e.ID, Type: e.Type, Depth: i}
 	}
 	return nodes
 }

@@ -3,6 +3,7 @@ package openrath
 import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/listing"
+	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/core/item"
 	"github.com/sesslog/sesslog/core/optional"
 )
@@ -10,7 +11,7 @@ import (
 // Summary counts the chunks. First is the text of the first user chunk.
 // Modified is when the session was closed, or else when it was made, because
 // chunks have no time. Usage is that of the trailer, or else of the header.
-func (d Dialect) Summary(h core.Header, es []core.Entry) core.Summary {
+func (d Dialect) Summary(h core.Header, es []core.Entry) display.Summary {
 	return d.Summarizer(h).Summary(es)
 }
 
@@ -25,13 +26,13 @@ func (Dialect) Summarizer(h core.Header) optional.Summarizer {
 }
 
 type summarizer struct {
-	summary core.Summary // without what the trailer says
-	trailer []core.Entry // the last one, if any
+	summary display.Summary // without what the trailer says
+	trailer []core.Entry    // the last one, if any
 	read    int
 }
 
 // Summary implements optional.Summarizer.
-func (s *summarizer) Summary(es []core.Entry) core.Summary {
+func (s *summarizer) Summary(es []core.Entry) display.Summary {
 	for i := s.read; i < len(es); i++ {
 		if es[i].Aside {
 			s.trailer = []core.Entry{es[i]}

@@ -10,6 +10,7 @@ import (
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/core/dialect/dialecttest"
 	"github.com/sesslog/sesslog/core/dialect/operator"
+	"github.com/sesslog/sesslog/core/display"
 )
 
 // The test in this file holds the dialect to what Operator's own code said of
@@ -62,7 +63,7 @@ func TestCorpus(t *testing.T) {
 			if err != nil || d.Name() != "operator" {
 				t.Fatalf("read as %v, %v", d, err)
 			}
-			if whole := core.Lines(core.HeaderFirst(f.Header, f.Entries)); !f.Exact || !bytes.Equal(whole, data) {
+			if whole := core.Lines(f.Header.Before(f.Entries)); !f.Exact || !bytes.Equal(whole, data) {
 				t.Errorf("exact %v, rendered other bytes", f.Exact)
 			}
 			compareLoaded(t, f, name)
@@ -108,11 +109,11 @@ func compareTree(t *testing.T, f *core.File, name string) {
 	t.Helper()
 	var roots []node
 	dialecttest.ReadJSON(t, name+".tree.json", &roots)
-	var want []core.TreeNode
+	var want []display.TreeNode
 	var flatten func(nodes []node, depth int)
 	flatten = func(nodes []node, depth int) {
 		for _, n := range nodes {
-			want = append(want, core.TreeNode{ID: n.ID, Type: n.Type, Depth: depth, Label: n.Label})
+			want = append(want, display.TreeNode{ID: n.ID, Type: n.Type, Depth: depth, Label: n.Label})
 			flatten(n.Children, depth+1)
 		}
 	}

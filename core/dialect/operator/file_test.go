@@ -60,7 +60,7 @@ func TestFile(t *testing.T) {
 			if f.Exact != c.exact || ids(f.Entries) != c.ids || !slices.Equal(f.Lines, c.lines) || !slices.Equal(skipped, c.skipped) {
 				t.Errorf("exact %v, ids %q, lines %v, skipped %v", f.Exact, ids(f.Entries), f.Lines, f.Skipped)
 			}
-			if whole := string(core.Lines(core.HeaderFirst(f.Header, f.Entries))); (whole == c.data) != c.exact {
+			if whole := string(core.Lines(f.Header.Before(f.Entries))); (whole == c.data) != c.exact {
 				t.Errorf("rendered: %q", whole)
 			}
 			if f.Dialect != "operator" || f.Version != "3" || f.Header.ID != sessionID || f.Header.CWD != "/home/dev/project" || f.Header.Time != "1767323045.123456" {

@@ -6,22 +6,23 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
+	"github.com/sesslog/sesslog/core/display"
 )
 
 // Info describes the session whose leaf is leaf. The name is that of the branch
 // that ends there; the labels are the last ones, on whatever branch they are.
 // Entries that Operator does not read are counted. Returns ErrNotFound if leaf
 // names an entry that does not exist.
-func (Dialect) Info(h core.Header, es []core.Entry, leaf core.Leaf) (core.Info, error) {
+func (Dialect) Info(h core.Header, es []core.Entry, leaf core.Leaf) (display.Info, error) {
 	o, err := jsonl.Object(core.Entry{Line: h.Line, ID: h.ID})
 	if err != nil {
-		return core.Info{}, err
+		return display.Info{}, err
 	}
 	at, byID, err := find(es, leaf)
 	if err != nil {
-		return core.Info{}, err
+		return display.Info{}, err
 	}
-	info := core.Info{
+	info := display.Info{
 		Header:    valid(bytes.TrimSpace(h.Line)),
 		Version:   json.RawMessage("null"),
 		SessionID: h.ID,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/operator"
+	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/core/item"
 )
 
@@ -100,38 +101,38 @@ func TestSummary(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		lines []string
-		want  core.Summary
+		want  display.Summary
 	}{
-		{"Empty", nil, core.Summary{Created: made, Modified: made}},
+		{"Empty", nil, display.Summary{Created: made, Modified: made}},
 		{
 			"Plain",
 			[]string{hello, hi},
-			core.Summary{First: "hello", Messages: 2, Created: made, Modified: "1970-01-01T00:16:42.000Z", Usage: item.Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, Cost: 0.5}},
+			display.Summary{First: "hello", Messages: 2, Created: made, Modified: "1970-01-01T00:16:42.000Z", Usage: item.Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, Cost: 0.5}},
 		},
 		{
 			"AllMessagesCount",
 			[]string{hello, says("s", "u1", message("system", written)), says("t", "s", message("tool", written+`,"timestamp":9000`)), says("x", "t", `null`)},
-			core.Summary{First: "hello", Messages: 3, Created: made, Modified: "1970-01-01T00:16:41.000Z"},
+			display.Summary{First: "hello", Messages: 3, Created: made, Modified: "1970-01-01T00:16:41.000Z"},
 		},
 		{
 			"BlocksJoined",
 			[]string{says("a", "", message("user", `,"contents":[{"content":"a"},{"type":"image"},{"type":"text","content":""},{"type":"text","content":"b"}],"timestamp":1767323099.25`))},
-			core.Summary{First: "a b", Messages: 1, Created: made, Modified: "2026-01-02T03:04:59.250Z"},
+			display.Summary{First: "a b", Messages: 1, Created: made, Modified: "2026-01-02T03:04:59.250Z"},
 		},
 		{
 			"CutAtCharacters",
 			[]string{says("a", "", message("user", `,"contents":[{"content":"`+strings.Repeat("é", 300)+`"}]`))},
-			core.Summary{First: strings.Repeat("é", 200), Messages: 1, Created: made, Modified: "1970-01-01T00:16:43.250Z"},
+			display.Summary{First: strings.Repeat("é", 200), Messages: 1, Created: made, Modified: "1970-01-01T00:16:43.250Z"},
 		},
 		{
 			"LatestNotLastAndOfAnyBranch",
 			[]string{says("a", "", message("user", written+`,"timestamp":1767323099`)), says("b", "", message("assistant", written+`,"timestamp":5`))},
-			core.Summary{First: "a", Messages: 2, Created: made, Modified: "2026-01-02T03:04:59.000Z"},
+			display.Summary{First: "a", Messages: 2, Created: made, Modified: "2026-01-02T03:04:59.000Z"},
 		},
 		{
 			"AnImageIsActivity",
 			[]string{says("a", "", message("user", `,"contents":[{"type":"image","images":["aGk="]}],"timestamp":1767323099`))},
-			core.Summary{Messages: 1, Created: made, Modified: "2026-01-02T03:04:59.000Z"},
+			display.Summary{Messages: 1, Created: made, Modified: "2026-01-02T03:04:59.000Z"},
 		},
 		{
 			"CostsWithoutAFiniteSum",
@@ -140,22 +141,22 @@ func TestSummary(t *testing.T) {
 				says("b", "a", message("assistant", `,"usage":{"cost":{"total":1.7e308}}`)),
 				says("c", "b", message("assistant", `,"usage":{"cost":{"total":2}}`)),
 			},
-			core.Summary{Messages: 3, Created: made, Modified: made, Usage: item.Usage{Cost: 2}},
+			display.Summary{Messages: 3, Created: made, Modified: made, Usage: item.Usage{Cost: 2}},
 		},
 		{
 			"AToolCallIsNot",
 			[]string{says("a", "", message("assistant", `,"contents":[{"type":"tool_call"},{"type":"thinking"}],"timestamp":1767323099`))},
-			core.Summary{Messages: 1, Created: made, Modified: made},
+			display.Summary{Messages: 1, Created: made, Modified: made},
 		},
 		{
 			"TimesOutOfRange",
 			[]string{says("a", "", message("user", written+`,"timestamp":1e400`)), says("b", "a", message("user", written+`,"timestamp":253402300800`)), says("c", "b", message("user", written+`,"timestamp":0`))},
-			core.Summary{First: "a", Messages: 3, Created: made, Modified: made},
+			display.Summary{First: "a", Messages: 3, Created: made, Modified: made},
 		},
 		{
 			"OddUsage",
 			[]string{says("a", "", message("assistant", `,"usage":{"input_tokens":1e400,"output_tokens":"x","cost":{"total":1e400}}`)), says("b", "a", message("user", `,"usage":{"input_tokens":5}`))},
-			core.Summary{Messages: 2, Created: made, Modified: made},
+			display.Summary{Messages: 2, Created: made, Modified: made},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -165,7 +166,7 @@ func TestSummary(t *testing.T) {
 			}
 		})
 	}
-	if d := cmp.Diff(core.Summary{}, operator.Dialect{}.Summary(core.Header{Time: "yesterday"}, nil)); d != "" {
+	if d := cmp.Diff(display.Summary{}, operator.Dialect{}.Summary(core.Header{Time: "yesterday"}, nil)); d != "" {
 		t.Error(d)
 	}
 }

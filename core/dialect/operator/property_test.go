@@ -74,7 +74,7 @@ func TestExactFileRendersAsItWas(t *testing.T) {
 
 // checkLines holds that every line of data is in f as it was, or reported.
 func checkLines(t rapid.TB, f *core.File, data []byte) {
-	whole := core.Lines(core.HeaderFirst(f.Header, f.Entries))
+	whole := core.Lines(f.Header.Before(f.Entries))
 	if f.Exact != bytes.Equal(whole, data) {
 		t.Fatalf("exact %v, rendered %q", f.Exact, whole)
 	}
@@ -88,7 +88,7 @@ func checkLines(t rapid.TB, f *core.File, data []byte) {
 		}
 	}
 	again, err := operator.Dialect{}.File(whole)
-	if err != nil || !again.Exact || !bytes.Equal(core.Lines(core.HeaderFirst(again.Header, again.Entries)), whole) {
+	if err != nil || !again.Exact || !bytes.Equal(core.Lines(again.Header.Before(again.Entries)), whole) {
 		t.Fatalf("%q cannot be read again: %v", whole, err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/dialect/internal/listing"
+	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 	"github.com/sesslog/sesslog/core/optional"
 )
@@ -16,7 +17,7 @@ import (
 // or assistant that has text or an image, by the message's own timestamp or
 // else the entry's; without one it is the time of the header. Usage is what the
 // messages of the assistant report.
-func (d Dialect) Summary(h core.Header, es []core.Entry) core.Summary {
+func (d Dialect) Summary(h core.Header, es []core.Entry) display.Summary {
 	return d.Summarizer(h).Summary(es)
 }
 
@@ -29,7 +30,7 @@ func (Dialect) Summarizer(h core.Header) optional.Summarizer {
 }
 
 type summarizer struct {
-	summary core.Summary
+	summary display.Summary
 	latest  float64 // time of the latest message
 	read    int
 	ids     map[string]bool // of the entries read
@@ -39,7 +40,7 @@ type summarizer struct {
 
 // Summary implements optional.Summarizer. It looks for the name on the whole branch
 // again if the new entries do not continue the current one.
-func (s *summarizer) Summary(es []core.Entry) core.Summary {
+func (s *summarizer) Summary(es []core.Entry) display.Summary {
 	continued := true
 	for i := s.read; i < len(es); i++ {
 		continued = s.entry(es[i]) && continued

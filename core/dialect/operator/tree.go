@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/display"
 )
 
 // Tree returns every entry once, in the order in which Operator shows them:
@@ -12,7 +13,7 @@ import (
 // the file, with those without a time last. Roots are the entries without a
 // parent, those that are their own parent, those whose parent does not exist,
 // and the oldest entry of each cycle of parents.
-func (Dialect) Tree(es []core.Entry) []core.TreeNode {
+func (Dialect) Tree(es []core.Entry) []display.TreeNode {
 	t := growTree(entriesOf(es))
 	labels := labelsOf(es)
 	type place struct{ node, depth int }
@@ -22,7 +23,7 @@ func (Dialect) Tree(es []core.Entry) []core.TreeNode {
 			stack = append(stack, place{n, depth})
 		}
 	}
-	rows := make([]core.TreeNode, 0, len(t.nodes))
+	rows := make([]display.TreeNode, 0, len(t.nodes))
 	push(t.roots, 0)
 	for len(stack) > 0 {
 		p := stack[len(stack)-1]
@@ -33,8 +34,8 @@ func (Dialect) Tree(es []core.Entry) []core.TreeNode {
 	return rows
 }
 
-func rowOf(e core.Entry, depth int, labels map[string]label) core.TreeNode {
-	row := core.TreeNode{ID: e.ID, Type: e.Type, Depth: depth}
+func rowOf(e core.Entry, depth int, labels map[string]label) display.TreeNode {
+	row := display.TreeNode{ID: e.ID, Type: e.Type, Depth: depth}
 	if l, ok := labels[e.ID]; ok && e.ID != "" {
 		row.Label = &l.text
 		if l.time != "" {

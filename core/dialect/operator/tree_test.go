@@ -7,6 +7,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/operator"
+	"github.com/sesslog/sesslog/core/display"
 )
 
 // at is a node with that raw timestamp.
@@ -15,7 +16,7 @@ func at(id, parent, raw string) string {
 }
 
 // drawn is a tree on one line: each entry behind as many dots as it is deep.
-func drawn(rows []core.TreeNode) string {
+func drawn(rows []display.TreeNode) string {
 	var b strings.Builder
 	for _, r := range rows {
 		fmt.Fprintf(&b, " %s%s", strings.Repeat(".", r.Depth), r.ID)

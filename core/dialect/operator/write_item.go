@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 	"github.com/sesslog/sesslog/core/item"
+	"github.com/sesslog/sesslog/core/newid"
 )
 
 // levels are the thinking levels that Operator has, from the least to the most.
@@ -128,7 +128,7 @@ func (w *writer) message(it item.Item) {
 // messageID is a UUID for a message, derived from its content.
 func messageID(message []byte) string {
 	h := sha256.Sum256(message)
-	return core.UUIDOf([16]byte(h[:16]))
+	return newid.UUID([16]byte(h[:16]))
 }
 
 func (w *writer) answer(it item.Item) {

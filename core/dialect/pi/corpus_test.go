@@ -12,6 +12,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/dialecttest"
 	"github.com/sesslog/sesslog/core/dialect/pi"
+	"github.com/sesslog/sesslog/core/display"
 )
 
 // The tests in this file hold the dialect to what the real pi said of files
@@ -90,7 +91,7 @@ func compareEdge(t *testing.T, name string, f *core.File, want dialecttest.Said)
 		t.Fatal(err)
 	}
 	// What pi rewrote, with its random ids made ours.
-	ours, theirs := core.Lines(core.HeaderFirst(f.Header, f.Entries)), core.Lines(core.HeaderFirst(opened.Header, opened.Entries))
+	ours, theirs := core.Lines(f.Header.Before(f.Entries)), core.Lines(opened.Header.Before(opened.Entries))
 	if got := dialecttest.Renaming(opened.Entries, f.Entries).Replace(string(theirs)); got != string(ours) {
 		t.Errorf("as pi opens it:\n%s", cmp.Diff(got, string(ours)))
 	}
@@ -128,7 +129,7 @@ func TestCorpusRealMigrates(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := dialecttest.Renaming(old.Entries, migrated.Entries).Replace(string(core.Lines(core.HeaderFirst(old.Header, old.Entries))))
+			got := dialecttest.Renaming(old.Entries, migrated.Entries).Replace(string(core.Lines(old.Header.Before(old.Entries))))
 			if got != string(want) {
 				t.Error("not what pi 1.5.2 makes of it")
 			}
@@ -145,7 +146,7 @@ func TestCorpusLive(t *testing.T) {
 			t.Parallel()
 			f, _ := dialecttest.ReadFile(t, pi.Dialect{}, name)
 			data, _ := os.ReadFile(name)
-			if f.Exact != bytes.Equal(core.Lines(core.HeaderFirst(f.Header, f.Entries)), data) {
+			if f.Exact != bytes.Equal(core.Lines(f.Header.Before(f.Entries)), data) {
 				t.Error("exact, but not the bytes")
 			}
 			if !(pi.Dialect{}).Detect(data) {
@@ -178,7 +179,7 @@ func compareSession(t *testing.T, f *core.File, want dialecttest.Said) {
 	}
 }
 
-func compareSummary(t *testing.T, s core.Summary, listed map[string]any) {
+func compareSummary(t *testing.T, s display.Summary, listed map[string]any) {
 	t.Helper()
 	first := s.First
 	if first == "" {

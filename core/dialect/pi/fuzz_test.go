@@ -36,12 +36,12 @@ func FuzzFile(f *testing.F) {
 		if err != nil {
 			return
 		}
-		whole := core.Lines(core.HeaderFirst(file.Header, file.Entries))
+		whole := core.Lines(file.Header.Before(file.Entries))
 		if file.Exact != bytes.Equal(whole, data) && file.Version == "3" {
 			t.Fatalf("exact %v, rendered %q", file.Exact, whole)
 		}
 		again, err := d.File(whole)
-		if err != nil || !bytes.Equal(core.Lines(core.HeaderFirst(again.Header, again.Entries)), whole) {
+		if err != nil || !bytes.Equal(core.Lines(again.Header.Before(again.Entries)), whole) {
 			t.Fatalf("%q cannot be read again: %v", whole, err)
 		}
 		holdTogether(t, file)

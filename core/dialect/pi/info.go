@@ -4,21 +4,22 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/frame"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
+	"github.com/sesslog/sesslog/core/display"
 )
 
 // Info describes the session whose leaf is leaf. The name is that of the last
 // session_info entry in es, and the labels are the last ones, on whatever
 // branch they are. Returns ErrNotFound if leaf names an entry that does not
 // exist.
-func (Dialect) Info(h core.Header, es []core.Entry, leaf core.Leaf) (core.Info, error) {
+func (Dialect) Info(h core.Header, es []core.Entry, leaf core.Leaf) (display.Info, error) {
 	o, err := jsonl.Object(core.Entry{Line: h.Line, ID: h.ID})
 	if err != nil {
-		return core.Info{}, err
+		return display.Info{}, err
 	}
 	own := entriesOf(es)
 	info, err := frame.Info(h, &o, own, leaf)
 	if err != nil {
-		return core.Info{}, err
+		return display.Info{}, err
 	}
 	info.Name = nameOf(es)
 	info.Own, err = ownOf(&o, own, leaf)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/pi"
+	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/core/item"
 )
 
@@ -72,41 +73,41 @@ func TestSummary(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		lines []string
-		want  core.Summary
+		want  display.Summary
 	}{
-		{"Empty", nil, core.Summary{Created: made, Modified: made}},
-		{"Plain", []string{hello, hi}, core.Summary{First: "hello", Messages: 2, Created: made, Modified: "1970-01-01T00:00:01.002Z"}},
-		{"AllMessagesCount", []string{hello, stored("s", "u1", `{"role":"system"}`), stored("x", "s", `null`)}, core.Summary{First: "hello", Messages: 3, Created: made, Modified: "1970-01-01T00:00:01.001Z"}},
+		{"Empty", nil, display.Summary{Created: made, Modified: made}},
+		{"Plain", []string{hello, hi}, display.Summary{First: "hello", Messages: 2, Created: made, Modified: "1970-01-01T00:00:01.002Z"}},
+		{"AllMessagesCount", []string{hello, stored("s", "u1", `{"role":"system"}`), stored("x", "s", `null`)}, display.Summary{First: "hello", Messages: 3, Created: made, Modified: "1970-01-01T00:00:01.001Z"}},
 		{
 			"BlocksJoined",
 			[]string{stored("a", "", `{"role":"user","content":[{"type":"text","text":"a"},{"type":"image"},{"type":"text","text":"b"},5]}`)},
-			core.Summary{First: "a b", Messages: 1, Created: made, Modified: made},
+			display.Summary{First: "a b", Messages: 1, Created: made, Modified: made},
 		},
 		{
 			"FirstWithText",
 			[]string{stored("a", "", `{"role":"user","content":[]}`), stored("b", "a", `{"role":"user","content":"b"}`)},
-			core.Summary{First: "b", Messages: 2, Created: made, Modified: made},
+			display.Summary{First: "b", Messages: 2, Created: made, Modified: made},
 		},
 		{
 			"CutAtCharacters",
 			[]string{stored("a", "", `{"role":"user","content":"`+strings.Repeat("é", 300)+`"}`)},
-			core.Summary{First: strings.Repeat("é", 200), Messages: 1, Created: made, Modified: made},
+			display.Summary{First: strings.Repeat("é", 200), Messages: 1, Created: made, Modified: made},
 		},
 		{
 			"LatestNotLast",
 			[]string{stored("a", "", `{"role":"user","content":"a","timestamp":1767323099000}`), stored("b", "a", `{"role":"assistant","content":"b","timestamp":5}`)},
-			core.Summary{First: "a", Messages: 2, Created: made, Modified: "2026-01-02T03:04:59.000Z"},
+			display.Summary{First: "a", Messages: 2, Created: made, Modified: "2026-01-02T03:04:59.000Z"},
 		},
 		{"Usage", []string{
 			stored("a", "", `{"role":"assistant","content":"a",`+usage+`}`),
 			stored("b", "a", `{"role":"toolResult","content":"b",`+usage+`}`),
 			then("usage", "c", ","+usage), then("compaction", "d", ","+usage),
 			stored("e", "a", `{"role":"assistant","content":"e","usage":{"input":1e400,"output":"x","cost":{"total":1e400}}}`),
-		}, core.Summary{Messages: 3, Created: made, Modified: made, Usage: item.Usage{Input: 2, Output: 4, CacheRead: 6, CacheWrite: 8, Cost: 1}}},
+		}, display.Summary{Messages: 3, Created: made, Modified: made, Usage: item.Usage{Input: 2, Output: 4, CacheRead: 6, CacheWrite: 8, Cost: 1}}},
 		{
 			"OddMessages",
 			[]string{stored("a", "", `"x"`), stored("b", "a", `{"role":"user","content":5}`), stored("c", "b", `{"role":"user","content":{"type":"text","text":"no"}}`)},
-			core.Summary{Messages: 3, Created: made, Modified: made},
+			display.Summary{Messages: 3, Created: made, Modified: made},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -86,7 +86,7 @@ func TestMigration(t *testing.T) {
 				pairs = append(pairs, fmt.Sprintf("$%d", i+1), e.ID)
 			}
 			want := strings.NewReplacer(pairs...).Replace(string(text(c.want...)))
-			if got := string(core.Lines(core.HeaderFirst(f.Header, f.Entries))); got != want || f.Exact {
+			if got := string(core.Lines(f.Header.Before(f.Entries))); got != want || f.Exact {
 				t.Errorf("exact %v\n%s\nwant\n%s", f.Exact, got, want)
 			}
 		})

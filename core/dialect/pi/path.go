@@ -6,6 +6,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/frame"
 	"github.com/sesslog/sesslog/core/dialect/internal/tree"
+	"github.com/sesslog/sesslog/core/display"
 )
 
 // Leaf is the last entry of es. It is the default leaf if there is none, or if
@@ -23,7 +24,7 @@ func (Dialect) Path(es []core.Entry, leaf core.Leaf) ([]core.Entry, error) {
 
 // Tree returns the entries in the order in which pi shows them, as tree.Rows
 // describes.
-func (Dialect) Tree(es []core.Entry) []core.TreeNode { return tree.Rows(entriesOf(es)) }
+func (Dialect) Tree(es []core.Entry) []display.TreeNode { return tree.Rows(entriesOf(es)) }
 
 // entriesOf returns es without the lines that are headers.
 func entriesOf(es []core.Entry) []core.Entry {

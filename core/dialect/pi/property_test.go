@@ -61,7 +61,7 @@ func TestExactFileRendersAsItWas(t *testing.T) {
 		if !bytes.Equal(data, before) {
 			t.Fatal("the data was changed")
 		}
-		if whole := core.Lines(core.HeaderFirst(f.Header, f.Entries)); f.Exact && !bytes.Equal(whole, data) {
+		if whole := core.Lines(f.Header.Before(f.Entries)); f.Exact && !bytes.Equal(whole, data) {
 			t.Fatalf("exact, but not %q", whole)
 		}
 		if len(f.Entries) != len(f.Lines) {
@@ -79,15 +79,15 @@ func TestMigrationIsDeterministicAndIdempotent(t *testing.T) {
 			t.Fatal(err)
 		}
 		second, _ := pi.Dialect{}.File(data)
-		whole := core.Lines(core.HeaderFirst(first.Header, first.Entries))
-		if !bytes.Equal(whole, core.Lines(core.HeaderFirst(second.Header, second.Entries))) {
+		whole := core.Lines(first.Header.Before(first.Entries))
+		if !bytes.Equal(whole, core.Lines(second.Header.Before(second.Entries))) {
 			t.Fatal("two readings, two results")
 		}
 		again, err := pi.Dialect{}.File(whole)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := core.Lines(core.HeaderFirst(again.Header, again.Entries)); !bytes.Equal(got, whole) {
+		if got := core.Lines(again.Header.Before(again.Entries)); !bytes.Equal(got, whole) {
 			t.Fatalf("what was migrated to\n%s\nis migrated to\n%s", whole, got)
 		}
 	})

@@ -3,6 +3,7 @@ package pi
 import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/listing"
+	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/core/optional"
 	"github.com/sesslog/sesslog/core/usage"
 )
@@ -10,7 +11,7 @@ import (
 // Summary reads all branches, as listing.Listing describes. Usage is what the
 // assistant messages and the usage entries report; pi 0.73.1 does not know the
 // latter.
-func (d Dialect) Summary(h core.Header, es []core.Entry) core.Summary {
+func (d Dialect) Summary(h core.Header, es []core.Entry) display.Summary {
 	return d.Summarizer(h).Summary(es)
 }
 
@@ -38,7 +39,7 @@ type summarizer struct {
 }
 
 // Summary implements optional.Summarizer. The last session_info names the session.
-func (s *summarizer) Summary(es []core.Entry) core.Summary {
+func (s *summarizer) Summary(es []core.Entry) display.Summary {
 	added := s.Read(es)
 	for i := range added {
 		if added[i].Type != "session_info" {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/pi"
+	"github.com/sesslog/sesslog/core/display"
 )
 
 // node is a line of a tree at second n.
@@ -27,7 +28,7 @@ func quoted(parent string) string {
 }
 
 // drawn is a tree on one line: each entry behind as many dots as it is deep.
-func drawn(rows []core.TreeNode) string {
+func drawn(rows []display.TreeNode) string {
 	var b strings.Builder
 	for _, r := range rows {
 		fmt.Fprintf(&b, " %s%s", strings.Repeat(".", r.Depth), r.ID)

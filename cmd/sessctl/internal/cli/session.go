@@ -195,7 +195,7 @@ func exists(ctx context.Context, node *client.Client, id core.SessionID) bool {
 // listPrefix lists up to maxCandidates+1 sessions whose id begins with prefix. For
 // an invalid prefix it returns none without a request.
 func listPrefix(ctx context.Context, node *client.Client, prefix string, trash bool) ([]catalog.Row, error) {
-	pad := strings.Repeat("0", max(0, core.MinSessionID-len(prefix)))
+	pad := strings.Repeat("0", max(0, 8-len(prefix))) // ids have 8 characters or more
 	if _, err := core.ParseSessionID(prefix + pad); err != nil {
 		return nil, nil
 	}

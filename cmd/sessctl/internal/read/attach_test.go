@@ -15,6 +15,7 @@ import (
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/core/display"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -63,7 +64,7 @@ func TestAttachShowsConversationWithoutControlCharacters(t *testing.T) {
 	x, out := attachedTo(t, "")
 	name := "fix\x1b[2Jing"
 	info := api.Info{
-		Info: core.Info{CWD: "/home/me", Name: &name},
+		Info: display.Info{CWD: "/home/me", Name: &name},
 		Log: api.LogInfo{Dialect: "pi", Heads: map[string]*core.Head{
 			core.MainHead: {Claim: &core.Claim{Agent: "pi\x1b", Host: "here", Writer: "w"}}, "other": {},
 		}},

@@ -15,6 +15,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/core/item"
 	"github.com/sesslog/sesslog/core/jsonline"
 )
@@ -55,7 +56,7 @@ sessctl info ~/.pi/agent/sessions/proj/2026.jsonl`,
 
 // fileInfo is the output of info for a file.
 type fileInfo struct {
-	core.Info
+	display.Info
 	Skipped []core.BadLine `json:"skipped,omitempty"`
 }
 
@@ -94,7 +95,7 @@ func (a app) info(ctx context.Context, arg string, p profileFlag) error {
 	})
 }
 
-func addInfo(g *cli.Grid, info core.Info, session, dialect string) {
+func addInfo(g *cli.Grid, info display.Info, session, dialect string) {
 	g.Row("session", session)
 	if info.SessionID != session {
 		g.Row("agent's id", info.SessionID)

@@ -14,6 +14,7 @@ import (
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/core/display"
 )
 
 func treeCmd(a app) *cobra.Command {
@@ -121,7 +122,7 @@ func previewsOf(es []core.Entry) map[string]string {
 	return previews
 }
 
-func (a app) drawTree(nodes []core.TreeNode, marks map[string][]string, previews map[string]string) error {
+func (a app) drawTree(nodes []display.TreeNode, marks map[string][]string, previews map[string]string) error {
 	var b strings.Builder
 	for i, line := range branchLines(nodes) {
 		n := nodes[i]
@@ -144,7 +145,7 @@ const maxBranches = 24
 
 // branchLines returns the prefix of each node. An only child is drawn below its
 // parent without a branch.
-func branchLines(nodes []core.TreeNode) []string {
+func branchLines(nodes []display.TreeNode) []string {
 	kids := make([]int, len(nodes)) // children of each node
 	parent := make([]int, len(nodes))
 	var path []int // the node at each depth

@@ -4,14 +4,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/display"
 )
 
 func TestBranchLines(t *testing.T) {
 	t.Parallel()
 	depths := []int{0, 1, 2, 3, 3, 4, 2, 3, 0, 9}
 	want := []string{"", "", "├─ ", "│  ├─ ", "│  └─ ", "│     ", "└─ ", "   ", "", ""}
-	nodes := make([]core.TreeNode, len(depths))
+	nodes := make([]display.TreeNode, len(depths))
 	for i, d := range depths {
 		nodes[i].Depth = d
 	}
@@ -26,12 +26,12 @@ func TestBranchLines(t *testing.T) {
 // A session that branches at every step stays on the screen.
 func TestBranchLinesAreBounded(t *testing.T) {
 	t.Parallel()
-	var nodes []core.TreeNode
+	var nodes []display.TreeNode
 	for d := range 2000 {
-		nodes = append(nodes, core.TreeNode{Depth: d})
+		nodes = append(nodes, display.TreeNode{Depth: d})
 	}
 	for d := 1999; d > 0; d-- {
-		nodes = append(nodes, core.TreeNode{Depth: d})
+		nodes = append(nodes, display.TreeNode{Depth: d})
 	}
 	for i, line := range branchLines(nodes) {
 		if len([]rune(line)) > 3*maxBranches+len("2000: ") {

@@ -134,5 +134,5 @@ func (a app) pack(b *fileSet) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return core.Lines(core.HeaderFirst(f.Header, f.Entries)), nil
+	return core.Lines(f.Header.Before(f.Entries)), nil
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
-	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/newid"
 )
 
 func forkCmd(a app) *cobra.Command {
@@ -51,7 +51,7 @@ func (a app) fork(ctx context.Context, arg string, r api.ForkRequest) error {
 		return err
 	}
 	if r.ID == "" { // chosen here, so that a retry creates no second session
-		r.ID = string(core.NewSessionID(ulid.Make()))
+		r.ID = string(newid.Session(ulid.Make()))
 	}
 	r.By, _ = a.Caller()
 	r.Key = ulid.Make().String()

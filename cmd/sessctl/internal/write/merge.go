@@ -11,6 +11,7 @@ import (
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/newid"
 )
 
 func mergeCmd(a app) *cobra.Command {
@@ -55,7 +56,7 @@ func (a app) merge(ctx context.Context, first, second string, r api.MergeRequest
 	}
 	r.Head, r.With, r.WithHead = head, string(with), withHead
 	if r.ID == "" { // chosen here, so that a retry creates no second session
-		r.ID = string(core.NewSessionID(ulid.Make()))
+		r.ID = string(newid.Session(ulid.Make()))
 	}
 	r.By, _ = a.Caller()
 	made, err := node.Merge(ctx, string(id), r)

@@ -12,6 +12,7 @@ import (
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/newid"
 	"github.com/sesslog/sesslog/session/catalog"
 )
 
@@ -92,7 +93,7 @@ func (a app) create(ctx context.Context, c api.Create, parents []string, kind st
 		}
 	}
 	if c.ID == "" { // chosen here, so that a retry creates no second session
-		c.ID = string(core.NewSessionID(ulid.Make()))
+		c.ID = string(newid.Session(ulid.Make()))
 	}
 	c.Key = ulid.Make().String()
 	c.By, _ = a.Caller()

@@ -7,6 +7,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/dialect/internal/tree"
+	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
@@ -23,7 +24,7 @@ func (Base) EntryID(random [16]byte) string { return hex.EncodeToString(random[:
 func (Base) ImageStore() string { return "" }
 
 // Layout is the header, then es.
-func (Base) Layout(h core.Header, es []core.Entry) []core.Entry { return core.HeaderFirst(h, es) }
+func (Base) Layout(h core.Header, es []core.Entry) []core.Entry { return h.Before(es) }
 
 // WithCWD implements optional.Relocator.
 func (Base) WithCWD(line []byte, cwd string) []byte { return jsonl.WithText(line, "cwd", cwd) }
@@ -64,22 +65,22 @@ func LeafAt(id string) core.Leaf {
 // Info describes the session with header h and entries es at leaf. header holds
 // the members of the header as they are shown. Name and Own are left to the
 // dialect. Returns core.ErrNotFound if leaf names an entry that does not exist.
-func Info(h core.Header, header *jsjson.Object, es []core.Entry, leaf core.Leaf) (core.Info, error) {
+func Info(h core.Header, header *jsjson.Object, es []core.Entry, leaf core.Leaf) (display.Info, error) {
 	leafID, err := tree.LeafID(es, leaf)
 	if err != nil {
-		return core.Info{}, err
+		return display.Info{}, err
 	}
 	text, err := jsonl.Build(header)
 	if err != nil {
-		return core.Info{}, err
+		return display.Info{}, err
 	}
 	version := []byte("null")
 	if v := header.Get("version"); v != nil {
 		if version, err = jsjson.Append(nil, v); err != nil {
-			return core.Info{}, err
+			return display.Info{}, err
 		}
 	}
-	return core.Info{
+	return display.Info{
 		Header:     json.RawMessage(text),
 		Version:    version,
 		SessionID:  h.ID,

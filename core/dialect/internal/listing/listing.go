@@ -7,6 +7,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/date"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
+	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
@@ -17,7 +18,7 @@ import (
 // entry's; without one it is the time of the header. Usage is what the
 // assistant messages report and the entries of one more type.
 type Listing struct {
-	summary   core.Summary
+	summary   display.Summary
 	usageType string
 	latest    float64 // time of the latest message, NaN before the first
 	read      int
@@ -52,7 +53,7 @@ func (l *Listing) Read(es []core.Entry) (added []core.Entry) {
 }
 
 // Summary returns the summary of the entries read.
-func (l *Listing) Summary() core.Summary {
+func (l *Listing) Summary() display.Summary {
 	s := l.summary
 	s.Modified = s.Created
 	if at := date.ISO(l.latest); l.latest > 0 && at != "" {

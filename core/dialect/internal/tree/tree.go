@@ -7,6 +7,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/date"
+	"github.com/sesslog/sesslog/core/display"
 )
 
 // Rows returns the entries in the order in which they are shown. Roots are the
@@ -19,7 +20,7 @@ import (
 // the tree much longer than the session, children are shown once. Entries that
 // no root leads to, because their parents form a cycle, follow at the end; the
 // first of them in the file is shown as a root.
-func Rows(es []core.Entry) []core.TreeNode {
+func Rows(es []core.Entry) []display.TreeNode {
 	t := growTree(es)
 	rows, ok := t.rows(4*len(t.nodes) + 16)
 	if !ok {
@@ -63,9 +64,9 @@ func growTree(es []core.Entry) *tree {
 
 // rows flattens t. If limit is above zero, it stops and reports false at more
 // rows than that. Otherwise it shows the children of an entry once.
-func (t *tree) rows(limit int) ([]core.TreeNode, bool) {
+func (t *tree) rows(limit int) ([]display.TreeNode, bool) {
 	type place struct{ node, depth int }
-	rows := make([]core.TreeNode, 0, len(t.nodes))
+	rows := make([]display.TreeNode, 0, len(t.nodes))
 	seen := make([]bool, len(t.nodes))
 	var stack []place
 	show := func(root int) bool {
@@ -96,7 +97,7 @@ func (t *tree) rows(limit int) ([]core.TreeNode, bool) {
 }
 
 // rings shows the entries that no root leads to.
-func (t *tree) rings(rows []core.TreeNode, seen []bool) []core.TreeNode {
+func (t *tree) rings(rows []display.TreeNode, seen []bool) []display.TreeNode {
 	reached := Index(t.nodes)
 	for i, e := range t.nodes {
 		if at, ok := reached[e.ID]; ok && at != i {
@@ -122,9 +123,9 @@ func (t *tree) rings(rows []core.TreeNode, seen []bool) []core.TreeNode {
 	return rows
 }
 
-func (t *tree) row(i, depth int) core.TreeNode {
+func (t *tree) row(i, depth int) display.TreeNode {
 	e := t.nodes[i]
-	row := core.TreeNode{ID: e.ID, Type: e.Type, Depth: depth}
+	row := display.TreeNode{ID: e.ID, Type: e.Type, Depth: depth}
 	if l, ok := t.labels[e.ID]; ok && e.ID != "" {
 		row.Label = &l.Text
 		if l.Time != "" {
