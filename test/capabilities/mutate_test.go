@@ -1,13 +1,15 @@
 package capabilities
 
 import (
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -15,13 +17,15 @@ var mutate = flag.Bool("mutate", false, "remove capabilities from the programs, 
 
 // A mutation removes one capability from the source.
 type mutation struct {
-	scenario string // that must fail
+	scenario string // that must fail; in "name/PI-30", the steps of that capability must fail
 	what     string
 	file     string
 	old, new string
 }
 
-var mutations = []mutation{
+var mutations = slices.Concat(generalMutations, piMutations)
+
+var generalMutations = []mutation{
 	{
 		"nova_file", "a file that Nova changed has diverged", "engine/diverged.go",
 		"return d.Succession(st.Header, st.Entries, f.Entries)", "return min(optional.Diverged, d.Succession(st.Header, st.Entries, f.Entries))",
@@ -103,78 +107,89 @@ var mutations = []mutation{
 func TestEachMutationMatchesItsSourceOnce(t *testing.T) {
 	t.Parallel()
 	for _, m := range mutations {
-		if _, _, err := m.mutated(); err != nil {
+		if err := m.check(); err != nil {
 			t.Error(err)
 		}
-		idsOf(t, m.scenario)
+		if name, id := m.target(); id != "" && !slices.Contains(idsOf(t, name), id) {
+			t.Errorf("scenario %s does not name %s", name, id)
+		}
 	}
 }
 
 // TestMutationsAreKilled prints which scenario fails without which capability.
 func TestMutationsAreKilled(t *testing.T) {
 	if !*mutate {
-		t.Skip("it builds both programs again for each mutation; only with -mutate")
+		t.Skip("it plays a scenario for each mutation; only with -mutate")
 	}
-	killed := 0
-	for _, m := range mutations {
-		t.Run(strings.ReplaceAll(m.scenario+" "+m.what, " ", "_"), func(t *testing.T) {
-			out, err := m.play(t)
-			switch {
-			case err == nil:
-				t.Errorf("%s passes although %s", describe(t, m.scenario), m.what)
-			case !strings.Contains(out, "--- FAIL: TestScenarios/"+m.scenario):
-				t.Errorf("%s failed for another reason:\n%s", m.scenario, out)
-			default:
-				killed++
-			}
-		})
+	dir := buildMutants(t)
+	if out, err := play(t, dir, ".*", ""); err != nil {
+		t.Fatalf("scenarios fail without a mutation: %v\n%s", err, out)
 	}
-	t.Logf("%d of %d mutations are killed", killed, len(mutations))
+	var killed atomic.Int32
+	t.Run("each", func(t *testing.T) {
+		for i, m := range mutations {
+			t.Run(strings.ReplaceAll(m.scenario+" "+m.what, " ", "_"), func(t *testing.T) {
+				t.Parallel()
+				name, _ := m.target()
+				out, err := play(t, dir, name, strconv.Itoa(i))
+				switch {
+				case err == nil:
+					t.Errorf("%s passes although %s", m.scenario, m.what)
+				case !m.kills(t, out):
+					t.Errorf("%s failed for another reason:\n%s", m.scenario, out)
+				default:
+					killed.Add(1)
+				}
+			})
+		}
+	})
+	t.Logf("%d of %d mutations are killed", killed.Load(), len(mutations))
 }
 
-// mutated returns the path of the file, and its text with the mutation.
-func (m mutation) mutated() (path, text string, err error) {
-	path, err = filepath.Abs(filepath.Join(root, filepath.FromSlash(m.file)))
-	if err != nil {
-		return "", "", err
-	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return "", "", err
-	}
-	if n := strings.Count(string(b), m.old); n != 1 {
-		return "", "", fmt.Errorf("%s has the source text of %q %d times, want once", m.file, m.what, n)
-	}
-	return path, strings.Replace(string(b), m.old, m.new, 1), nil
+// target returns the scenario, and the capability whose steps must fail, if the
+// mutation names one.
+func (m mutation) target() (name, id string) {
+	name, id, _ = strings.Cut(m.scenario, "/")
+	return name, id
 }
 
-// play plays the scenario with mutated programs and returns what the test said.
-func (m mutation) play(t *testing.T) (string, error) {
+// kills reports whether the scenario failed at steps of the capability.
+func (m mutation) kills(t *testing.T, out string) bool {
 	t.Helper()
-	path, text, err := m.mutated()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	broken, overlay := filepath.Join(dir, filepath.Base(path)), filepath.Join(dir, "overlay.json")
-	list, err := json.Marshal(map[string]any{"Replace": map[string]string{path: broken}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, b := range map[string][]byte{broken: []byte(text), overlay: list} {
-		if err := os.WriteFile(name, b, 0o600); err != nil {
+	name, id := m.target()
+	failed := regexp.MustCompile(`(?m)FAIL: .*/` + name + `\.txtar:(\d+): `)
+	for _, at := range failed.FindAllStringSubmatch(out, -1) {
+		line, err := strconv.Atoi(at[1])
+		if err != nil {
 			t.Fatal(err)
 		}
+		if id == "" || slices.Contains(idsAt(t, name, line), id) {
+			return true
+		}
 	}
-	build := exec.CommandContext(t.Context(), "go", "build", "-overlay", overlay, "-o", dir+string(filepath.Separator), "./cmd/sessnode", "./cmd/sessctl")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("the programs do not compile without it: %v\n%s", err, out)
+	return false
+}
+
+// idsAt returns the capabilities that the last comment before a line names.
+func idsAt(t *testing.T, name string, line int) (ids []string) {
+	t.Helper()
+	for n, text := range strings.Split(readScenario(t, name), "\n") {
+		if found := scenarioID.FindAllString(text, -1); n < line && strings.HasPrefix(text, "#") && found != nil {
+			ids = found
+		}
 	}
-	self, err := os.Executable()
+	return ids
+}
+
+// check checks that the source has the text of the mutation once.
+func (m mutation) check() error {
+	path := filepath.Join(root, filepath.FromSlash(m.file))
+	src, err := os.ReadFile(path)
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-	out, err := exec.CommandContext(t.Context(), self, "-test.run", "^TestScenarios$/^"+m.scenario+"$", "-programs", dir).CombinedOutput()
-	return string(out), err
+	if n := strings.Count(string(src), m.old); n != 1 {
+		return fmt.Errorf("%s has the source text of %q %d times, want once", m.file, m.what, n)
+	}
+	return nil
 }

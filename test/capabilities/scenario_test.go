@@ -3,7 +3,6 @@ package capabilities
 import (
 	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -32,10 +31,10 @@ func TestMain(m *testing.M) {
 
 const scenarios = "testdata/scenarios"
 
-// TestScenarios plays each scenario with sessctl and HTTP requests against a
-// node: one of a cluster, with -nodes. $SESS_URL is its address, and $OTHER_URL
-// that of another node of the cluster, or the same. Besides the verbs of
-// testscript there are:
+// TestScenarios plays each scenario with sessctl, HTTP requests and the Go program
+// manager against a node: one of a cluster, with -nodes. $SESS_URL is its address,
+// and $OTHER_URL that of another node of the cluster, or the same. Besides the
+// verbs of testscript there are:
 //
 //	code N COMMAND...              expects that exit code
 //	http STATUS METHOD PATH [BODY] expects that status; stdout is the answer, BODY a file
@@ -49,7 +48,8 @@ func TestScenarios(t *testing.T) {
 	cluster := startNodes(t, bin)
 	var played atomic.Uint32
 	testscript.Run(t, testscript.Params{
-		Dir: scenarios,
+		Dir:             scenarios,
+		ContinueOnError: true, // a mutation may break several
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PATH", bin+string(os.PathListSeparator)+env.Getenv("PATH"))
 			n := int(played.Add(1))
@@ -57,6 +57,7 @@ func TestScenarios(t *testing.T) {
 			env.Setenv("OTHER_URL", cluster[(n+1)%len(cluster)].URL)
 			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 			env.Setenv("TZ", "UTC")
+			env.Setenv(mutationEnv, os.Getenv(mutationEnv))
 			return os.Mkdir(filepath.Join(env.WorkDir, "home"), 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -72,6 +73,7 @@ func programDir(t *testing.T) string {
 		return *programs
 	}
 	harness.Binary(t, "sessnode")
+	harness.Binary(t, "manager")
 	return filepath.Dir(harness.Binary(t, "sessctl"))
 }
 
@@ -86,6 +88,7 @@ func startNodes(t *testing.T, bin string) []*harness.Node {
 	}
 	for _, n := range cluster {
 		n.Program = filepath.Join(bin, "sessnode")
+		n.Env = append(n.Env, mutationEnv+"="+os.Getenv(mutationEnv))
 	}
 	harness.StartAll(t, cluster)
 	return cluster
@@ -145,20 +148,19 @@ func keep(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], lines[len(lines)-1])
 }
 
-// idsOf returns the capabilities that a scenario names in its comments.
-func idsOf(t *testing.T, name string) []string {
+func readScenario(t *testing.T, name string) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(scenarios, name+".txtar"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return scenarioID.FindAllString(string(b), -1)
+	return string(b)
+}
+
+// idsOf returns the capabilities that a scenario names in its comments.
+func idsOf(t *testing.T, name string) []string {
+	t.Helper()
+	return scenarioID.FindAllString(readScenario(t, name), -1)
 }
 
 var scenarioID = regexp.MustCompile(`\b(?:OP|OMP|NOVA|PI|RATH|FLEET|EDGE)-\d\d\b`)
-
-// describe names the capabilities of a scenario for people.
-func describe(t *testing.T, name string) string {
-	t.Helper()
-	return fmt.Sprintf("%s (%s)", name, strings.Join(idsOf(t, name), ", "))
-}

@@ -30,9 +30,17 @@ func Main(m *testing.M) int {
 	return m.Run()
 }
 
+// Sources are the packages of the programs, by name.
+var Sources = map[string]string{
+	"sessnode": module + "/cmd/sessnode",
+	"sessctl":  module + "/cmd/sessctl",
+	"manager":  module + "/test/capabilities/manager",
+}
+
 var builds = map[string]func() (string, error){
 	"sessnode": sync.OnceValues(func() (string, error) { return build("sessnode") }),
 	"sessctl":  sync.OnceValues(func() (string, error) { return build("sessctl") }),
+	"manager":  sync.OnceValues(func() (string, error) { return build("manager") }),
 }
 
 // Binary returns the path of a program built from the current source. Each is built
@@ -75,7 +83,7 @@ func buildTo(path, name string) error {
 		return fmt.Errorf("wait for another build: %w", err)
 	}
 	defer lock.Close()
-	if out, err := exec.Command("go", "build", "-o", shared, module+"/cmd/"+name).CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", shared, Sources[name]).CombinedOutput(); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
 	}
 	// Copied by another process: if this process held path open for writing while a

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -179,7 +180,7 @@ func compare(before, now look) topReport {
 		had[row.ID] = row.Entries
 	}
 	for _, row := range now.rows {
-		s := topSession{ID: row.ID, Title: cli.Join("  ", row.Name, row.First), Agent: row.Dialect, Entries: row.Entries, State: cli.RowState(row)}
+		s := topSession{ID: row.ID, Title: cmp.Or(row.Name, row.First), Agent: row.Dialect, Entries: row.Entries, State: cli.RowState(row)}
 		if n, ok := had[row.ID]; ok {
 			s.Rate = max(float64(row.Entries-n), 0) / seconds
 		} else {

@@ -1,6 +1,7 @@
 package read
 
 import (
+	"cmp"
 	"context"
 	"reflect"
 	"strconv"
@@ -128,11 +129,7 @@ func (a app) printRows(rows []catalog.Row) error {
 		if modified == "" {
 			modified = r.Created
 		}
-		title := cli.Join("  ", r.Name, r.First)
-		if title == "" {
-			title = r.CWD
-		}
-		g.Row(string(r.ID), r.Dialect, a.TimeText(modified), strconv.Itoa(r.Entries), cli.RowState(r), title)
+		g.Row(string(r.ID), r.Dialect, a.TimeText(modified), strconv.Itoa(r.Entries), cli.RowState(r), cmp.Or(r.Name, r.First, r.CWD))
 	}
 	return g.Flush()
 }
