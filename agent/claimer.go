@@ -37,6 +37,7 @@ type claimer struct {
 	save      func(own []string) // keeps own for a later run, in case this one is killed
 
 	mu     sync.Mutex
+	denied bool // only claims that this host has already are used
 	id     core.SessionID
 	own    []string               // writers in whose names this host has claimed, or may have
 	held   map[string]api.Claimed // by head
@@ -60,6 +61,19 @@ func (c *claimer) adopt(granted api.Claimed) {
 	c.record(granted)
 }
 
+// deny makes writer claim nothing, until allow is called.
+func (c *claimer) deny() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.denied = true
+}
+
+func (c *claimer) allow() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.denied = false
+}
+
 // writer returns the writer for lines to a head, and claims the head if necessary.
 // It is empty if another holds the head, no node answers, or the session does not
 // exist yet.
@@ -77,6 +91,9 @@ func (c *claimer) writer(id core.SessionID, head string) string {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), claimTimeout)
 	defer cancel()
+	if c.denied {
+		return c.ownWriter(ctx, head)
+	}
 	granted, err := c.claim(ctx, head)
 	switch {
 	case err == nil:
@@ -85,6 +102,22 @@ func (c *claimer) writer(id core.SessionID, head string) string {
 	case errors.Is(err, core.ErrFenced):
 		c.lost[head] = HolderOf(err)
 		c.retry[head] = time.Now().Add(CheckInterval)
+	}
+	return ""
+}
+
+// ownWriter returns the writer of a claim on head that this host has already, empty
+// if it has none. c.mu is held.
+func (c *claimer) ownWriter(ctx context.Context, head string) string {
+	if len(c.own) == 0 {
+		return ""
+	}
+	hs, err := c.node.Heads(ctx, string(c.id))
+	if err != nil {
+		return ""
+	}
+	if holder := HeadHolder(hs, head); holder != nil && slices.Contains(c.own, holder.Writer) {
+		return holder.Writer
 	}
 	return ""
 }

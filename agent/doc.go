@@ -20,8 +20,8 @@
 // without a claim. The claim's writer is chosen and saved first: if the process is
 // killed, the next run recognizes the claim as its own. Each file has a directory
 // with the follower's state, a lock, and a note while the log may lack lines. A run
-// completes what the notes of earlier runs name, and releases their claims after
-// their agents ended.
+// first completes what the notes of earlier runs name, without claiming anything, and
+// releases their claims if their agents have ended.
 //
 // # Resume
 //

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/agent/follow"
-	"github.com/sesslog/sesslog/agent/process"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -32,6 +31,7 @@ type Result struct {
 	Diverged bool           `json:"parted,omitempty"` // another writer continued the session, too
 	Holder   *core.Claim    `json:"holder,omitempty"` // of the head that this agent lost, or never had
 	Shared   bool           `json:"shared,omitempty"` // another run on this host follows the file
+	Stored   int            `json:"stored,omitempty"` // of an earlier run: lines that the log lacked and has now
 	Error    string         `json:"error,omitempty"`
 }
 
@@ -59,6 +59,7 @@ func (f *follower) finish(ctx context.Context) (results []Result, pending int) {
 		r := f.end(ctx, w)
 		if w.old {
 			pending += r.Waiting
+			f.noteEarlier(w, r)
 		} else {
 			results = append(results, r)
 		}
@@ -116,7 +117,7 @@ func (f *follower) end(ctx context.Context, w *watchedFile) Result {
 	if err != nil {
 		r.Waiting = linesAfter(at)
 	}
-	if err == nil && !(w.old && process.Alive(w.note.Agent)) {
+	if err == nil && !(w.old && w.note.running() != 0) {
 		w.claims.check(ctx)
 		if w.claims.release(ctx) == nil {
 			f.runs.complete(w.file.path)

@@ -28,10 +28,11 @@ type follower struct {
 	pid       int
 	startID   string // process.StartID of pid
 
-	mu     sync.Mutex // guards the fields below
-	files  []*watchedFile
-	busy   map[string]sessionFile // followed by other runs on this host
-	failed []Result               // files that cannot be followed
+	mu      sync.Mutex // guards the fields below
+	files   []*watchedFile
+	busy    map[string]sessionFile // followed by other runs on this host
+	failed  []Result               // files that cannot be followed
+	earlier []Result               // files of earlier runs, and what became of them
 
 	wake chan struct{} // capacity 1: a head may need a claim
 	stop context.CancelFunc
@@ -45,6 +46,7 @@ type watchedFile struct {
 	claims   *claimer
 	note     runNote
 	old      bool // left by an earlier run; this agent does not write it
+	lines    int  // that the log lacked at first
 	away     atomic.Bool
 	diverged atomic.Bool
 
@@ -76,6 +78,11 @@ func (f *follower) start(ctx context.Context, pid int, open *OpenFile) {
 	f.wait.Go(func() {
 		for _, n := range f.runs.pending(f.host.Now()) {
 			f.follow(ctx, n.file(), nil, true)
+		}
+		for _, w := range f.followed() {
+			if w.isLeftover() {
+				f.wait.Go(func() { f.settle(ctx, w) })
+			}
 		}
 		f.find(ctx)
 	})
@@ -134,7 +141,10 @@ func (f *follower) follow(ctx context.Context, file sessionFile, claim *api.Clai
 	defer f.mu.Unlock()
 	for _, w := range f.files {
 		if w.file.path == file.path {
-			w.old = w.old && old
+			if w.old && !old {
+				w.old = false
+				w.claims.allow()
+			}
 			return
 		}
 	}
@@ -145,6 +155,9 @@ func (f *follower) follow(ctx context.Context, file sessionFile, claim *api.Clai
 		w.note.Writers = own
 		_ = f.runs.save(w.note) // otherwise the claims end when another process takes them over
 	})
+	if w.isLeftover() {
+		w.claims.deny()
+	}
 	cfg := follow.Config{
 		Node:   f.node,
 		Roots:  []follow.Root{{Path: file.path, Dialect: file.dialect, Images: w.note.Images}},
@@ -172,6 +185,7 @@ func (f *follower) follow(ctx context.Context, file sessionFile, claim *api.Clai
 	if claim != nil {
 		w.claims.adopt(*claim)
 	}
+	w.lines = linesAfter(w.status())
 	ctx, w.cancel = context.WithCancel(ctx)
 	go func() {
 		defer close(w.done)

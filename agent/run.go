@@ -32,6 +32,7 @@ type OpenFile struct {
 type RunReport struct {
 	Code     int           // the agent's exit code, or 128 plus the signal that killed it
 	Sessions []Result      // those that the agent wrote
+	Earlier  []Result      // of earlier runs: files of which lines were stored now, or cannot be
 	Pending  int           // lines of earlier runs that no node has accepted
 	Searched []follow.Root // where session files were searched for
 }
@@ -61,5 +62,5 @@ func Run(ctx context.Context, h *Host, node Node, o RunOptions) (RunReport, erro
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM) // from here on signals are this process's
 	defer stop()
 	results, pending := f.finish(ctx)
-	return RunReport{Code: code, Sessions: results, Pending: pending, Searched: f.ownRoots()}, nil
+	return RunReport{Code: code, Sessions: results, Earlier: f.earlier, Pending: pending, Searched: f.ownRoots()}, nil
 }

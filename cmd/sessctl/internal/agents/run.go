@@ -32,6 +32,8 @@ appended to the log as they are written. The agent's files are only read.
 
 run claims the head while the agent runs, and releases it at the end. If another
 active writer holds the head, or takes it over, your lines go to a separate head.
+Lines that an earlier run has left are stored first, without a claim; one line
+says where they are.
 A claim that this host remembers (sessctl claim, resume) is used, and released at
 the end, too.
 
@@ -43,7 +45,8 @@ At the end one line names the session, or says why nothing of it is in the log.
 With -o json: one object on standard error with sessions, an array with session,
 dialect, path, head, seq (the cursor), waiting (lines that no node has accepted
 yet), parted (the session diverged), holder (of the head), shared (another run on
-this host follows the file) and error.`,
+this host follows the file) and error; and earlier, the same of sessions whose
+lines earlier runs have left, with stored, how many lines are in the log now.`,
 		Example: `sessctl run -- pi
 sessctl run -- omp --resume`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -118,7 +121,8 @@ func (a app) printRun(name string, report agent.RunReport) {
 		to.Stdout = a.Stderr
 		_ = to.PrintJSON(struct {
 			Sessions []agent.Result `json:"sessions"`
-		}{cli.NotNil(report.Sessions)})
+			Earlier  []agent.Result `json:"earlier,omitempty"`
+		}{cli.NotNil(report.Sessions), report.Earlier})
 		return
 	}
 	if len(report.Sessions) == 0 {
@@ -133,9 +137,26 @@ func (a app) printRun(name string, report agent.RunReport) {
 			a.Notef("%s", a.resultText(r))
 		}
 	}
+	for _, r := range report.Earlier {
+		a.Notef("%s", a.earlierText(r))
+	}
 	if report.Pending > 0 {
 		a.Notef("%s of earlier runs still wait for a node", cli.Count(report.Pending, "line", "lines"))
 	}
+}
+
+// earlierText says what became of lines that an earlier run has left.
+func (a app) earlierText(r agent.Result) string {
+	lines := cli.Count(r.Stored, "line", "lines")
+	resume := "sessctl resume" + cli.HeadArg(r.Head) + " " + string(r.Session)
+	switch {
+	case r.Error != "":
+		return fmt.Sprintf("an earlier run has left lines of session %s in %s that are not in the log: %s", r.Session, r.Path, r.Error)
+	case r.Head != core.MainHead:
+		return fmt.Sprintf("%s of an earlier run are on head %s of session %s, because another writer continued it; continue them: %s, or the others: sessctl resume %s",
+			lines, r.Head, r.Session, resume, r.Session)
+	}
+	return fmt.Sprintf("%s of an earlier run are in session %s now; continue it with: %s", lines, r.Session, resume)
 }
 
 func (a app) resultText(r agent.Result) string {
