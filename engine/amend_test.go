@@ -10,6 +10,7 @@ import (
 	"github.com/sesslog/sesslog/core/dialect/operator"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/internal/testkit"
+	"github.com/sesslog/sesslog/session"
 )
 
 func amend(writer string, lines ...string) engine.Amend {
@@ -157,7 +158,7 @@ func TestConcurrentReactionsAreAllKept(t *testing.T) {
 func TestCreateIsIdempotentByKey(t *testing.T) {
 	l, ss, b := inMemory()
 	src := create(t, ss, "session1", entry("root", ""), entry("a", "root"))
-	f := engine.Fork{ID: "the-fork", Whole: true, Key: "k"}
+	f := session.Fork{ID: "the-fork", Whole: true, Key: "k"}
 	first, err := ss.Fork(t.Context(), src, f)
 	if err != nil {
 		t.Fatal(err)
@@ -183,7 +184,7 @@ func TestFullForkKeepsHeadPosition(t *testing.T) {
 		if err := src.Move(t.Context(), core.MainHead, "", leaf); err != nil {
 			t.Fatal(err)
 		}
-		f, err := ss.Fork(t.Context(), src, engine.Fork{Whole: true})
+		f, err := ss.Fork(t.Context(), src, session.Fork{Whole: true})
 		if err != nil {
 			t.Fatal(err)
 		}

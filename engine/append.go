@@ -15,7 +15,8 @@ import (
 	"github.com/sesslog/sesslog/session"
 )
 
-// Append asks for lines to be stored on a head.
+// Append asks for lines to be stored on a head. It becomes one or more core.Proposal,
+// whose lines are read already.
 type Append struct {
 	Head   string // default core.MainHead
 	Writer string // of the claim to write with; empty for none

@@ -16,6 +16,7 @@ import (
 	"github.com/sesslog/sesslog/core/memlog"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/internal/testkit"
+	"github.com/sesslog/sesslog/session"
 	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
@@ -189,7 +190,7 @@ func TestLaterErrorsKeepAppendUncertain(t *testing.T) {
 				testkit.WantErr(t, err, later)
 
 				n = 0
-				_, err = node(l, b).Fork(t.Context(), s, engine.Fork{ID: "forked-session"})
+				_, err = node(l, b).Fork(t.Context(), s, session.Fork{ID: "forked-session"})
 				testkit.WantErr(t, err, core.ErrUncertain)
 			})
 		})

@@ -17,6 +17,7 @@ import (
 	"github.com/sesslog/sesslog/core/dialect/pi"
 	"github.com/sesslog/sesslog/core/memlog"
 	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/session"
 	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
@@ -142,7 +143,7 @@ var life = []struct {
 	}},
 	{"fork", func(ctx context.Context, _ *mortal, ss *engine.Sessions) error {
 		return with(ctx, ss, func(s *engine.Session) error {
-			_, err := ss.Fork(ctx, s, engine.Fork{ID: crashFork, Whole: true, Key: "forked"})
+			_, err := ss.Fork(ctx, s, session.Fork{ID: crashFork, Whole: true, Key: "forked"})
 			return err
 		})
 	}},

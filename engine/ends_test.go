@@ -64,7 +64,7 @@ func tailsOf(t *testing.T, l *stream.Log) (stream.Tails, error) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for {
-		tails, err := l.Tails(ctx, 0)
+		tails, err := l.Tails(ctx, 0, true)
 		if err == nil || !errors.Is(err, core.ErrUnavailable) || ctx.Err() != nil {
 			return tails, err
 		}

@@ -12,39 +12,26 @@ import (
 	"github.com/sesslog/sesslog/core/newid"
 	"github.com/sesslog/sesslog/core/optional"
 	"github.com/sesslog/sesslog/core/tree"
+	"github.com/sesslog/sesslog/session"
 )
 
-// Fork says how to copy a session.
-type Fork struct {
-	ID    core.SessionID // of the new session; default a new id
-	Whole bool           // copy all entries, with main where it is in the source
-	At    core.Leaf      // otherwise: where the copied path ends; the default is main's leaf
-	// Branched carries over the labels of the path from anywhere in the tree, as new
-	// entries after the path. Agents call the result a branched session.
-	Branched bool
-	CWD      string // default the source's
-	By       string
-	Key      string // see core.Origin
-	// Kind is how the new session refers to its source: lineage.Fork (the default),
-	// lineage.Branch (the default if Branched), or lineage.Detach, which does not name it.
-	Kind lineage.Kind
-
+// A fork is a checked request for one.
+type fork struct {
+	session.Fork
 	stamp string // the kind that the agent's own header has
 }
 
 // Fork makes a new session from src, line by line, and records its origin: all of
-// it, or the path from the root to f.At. Images are shared, not copied. It returns
+// it, or the path from the root to q.At. Images are shared, not copied. It returns
 // core.ErrInvalid for an unknown kind.
-func (ss *Sessions) Fork(ctx context.Context, src *Session, f Fork) (*Session, error) {
-	if f.ID == "" {
-		f.ID = newid.Session(ulid.Make())
-	}
-	if err := f.checkKind(ctx); err != nil {
+func (ss *Sessions) Fork(ctx context.Context, src *Session, q session.Fork) (*Session, error) {
+	f, err := checkedFork(ctx, q)
+	if err != nil {
 		return nil, err
 	}
 	var b CreateRequest
 	var leaf core.Leaf
-	err := src.View(func(st *core.State) (err error) {
+	err = src.View(func(st *core.State) (err error) {
 		leaf = f.At
 		if leaf.IsDefault() || f.Whole {
 			leaf = st.Leaf(core.MainHead)
@@ -95,7 +82,7 @@ func (s *Session) countFork(ctx context.Context, child core.Header) error {
 }
 
 // copyOf returns the request for the session that f makes of st.
-func (ss *Sessions) copyOf(st *core.State, f Fork, leaf core.Leaf) (b CreateRequest, err error) {
+func (ss *Sessions) copyOf(st *core.State, f fork, leaf core.Leaf) (b CreateRequest, err error) {
 	es := st.Entries
 	switch {
 	case f.Whole:
@@ -132,9 +119,13 @@ func (ss *Sessions) copyOf(st *core.State, f Fork, leaf core.Leaf) (b CreateRequ
 	}, nil
 }
 
-// checkKind sets how a fork refers to its source. It does not if ctx disables
-// lineage.
-func (f *Fork) checkKind(ctx context.Context) error {
+// checkedFork fills in the defaults of q. The fork does not refer to its source if
+// ctx disables lineage.
+func checkedFork(ctx context.Context, q session.Fork) (fork, error) {
+	f := fork{Fork: q}
+	if f.ID == "" {
+		f.ID = newid.Session(ulid.Make())
+	}
 	switch f.Kind {
 	case "":
 		f.Kind = lineage.Fork
@@ -143,18 +134,18 @@ func (f *Fork) checkKind(ctx context.Context) error {
 		}
 	case lineage.Fork, lineage.Branch, lineage.Detach:
 	default:
-		return fmt.Errorf("kind %.64q: a fork is %q, %q or %q: %w", f.Kind, lineage.Fork, lineage.Branch, lineage.Detach, core.ErrInvalid)
+		return fork{}, fmt.Errorf("kind %.64q: a fork is %q, %q or %q: %w", f.Kind, lineage.Fork, lineage.Branch, lineage.Detach, core.ErrInvalid)
 	}
 	f.stamp = string(f.Kind)
 	if !lineage.IsRecording(ctx) {
 		f.Kind, f.stamp = lineage.Detach, string(lineage.Unknown)
 	}
-	return nil
+	return f, nil
 }
 
 // lineage returns the origin of a fork at leaf of st, and the parent that its header
 // names.
-func (f *Fork) lineage(st *core.State, leaf core.Leaf) (o core.Origin, parent string) {
+func (f *fork) lineage(st *core.State, leaf core.Leaf) (o core.Origin, parent string) {
 	if f.Kind == lineage.Detach {
 		return core.Origin{Kind: string(lineage.Detach)}, ""
 	}

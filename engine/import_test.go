@@ -132,7 +132,7 @@ func TestFileWithInvalidLinesIsKeptUnchanged(t *testing.T) {
 func TestForkCopiesThePath(t *testing.T) {
 	l, ss, _ := inMemory()
 	src := create(t, ss, "session1", entry("root", ""), entry("a", "root"), entry("b", "a"), entry("c", "a"))
-	f, err := ss.Fork(t.Context(), src, engine.Fork{ID: "the-fork", At: core.LeafAt("b"), By: "me"})
+	f, err := ss.Fork(t.Context(), src, session.Fork{ID: "the-fork", At: core.LeafAt("b"), By: "me"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,11 +142,11 @@ func TestForkCopiesThePath(t *testing.T) {
 	testkit.Equal(t, "line", string(state(t, src).Entries[1].Line), string(st.Entries[1].Line))
 	want := []core.Lineage{{Session: "session1", Entry: "b", Cursor: state(t, src).Cursor(), Kind: "fork"}}
 	testkit.Equal(t, "origin", want, st.Origin.Lineages())
-	_, err = ss.Fork(t.Context(), src, engine.Fork{ID: "the-fork"})
+	_, err = ss.Fork(t.Context(), src, session.Fork{ID: "the-fork"})
 	testkit.WantErr(t, err, core.ErrExists)
-	_, err = ss.Fork(t.Context(), src, engine.Fork{At: core.LeafAt("nowhere")})
+	_, err = ss.Fork(t.Context(), src, session.Fork{At: core.LeafAt("nowhere")})
 	testkit.WantErr(t, err, core.ErrNotFound)
-	_, err = ss.Fork(t.Context(), src, engine.Fork{ID: "../x.*.>"})
+	_, err = ss.Fork(t.Context(), src, session.Fork{ID: "../x.*.>"})
 	testkit.WantErr(t, err, core.ErrInvalid)
 }
 

@@ -158,7 +158,7 @@ func (l *Local) Fork(ctx context.Context, id core.SessionID, f session.Fork) (co
 	if err != nil {
 		return "", err
 	}
-	s, err := l.sessions.Fork(ctx, src, Fork{ID: f.ID, Whole: f.Whole, At: f.At, Branched: !f.Whole, CWD: f.CWD, By: f.By, Key: f.Key})
+	s, err := l.sessions.Fork(ctx, src, f)
 	if err != nil {
 		return "", err
 	}

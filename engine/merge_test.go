@@ -13,6 +13,7 @@ import (
 	"github.com/sesslog/sesslog/core/memlog"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/internal/testkit"
+	"github.com/sesslog/sesslog/session"
 	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
@@ -99,7 +100,7 @@ func TestForksOfEachKind(t *testing.T) {
 		lineage.Branch: {Kind: lineage.Branch, Parents: []lineage.Parent{{Session: "session-a", Kind: lineage.Branch, Entry: "a"}}},
 		lineage.Detach: {Kind: lineage.Detach},
 	} {
-		f, err := ss.Fork(t.Context(), src, engine.Fork{Kind: kind})
+		f, err := ss.Fork(t.Context(), src, session.Fork{Kind: kind})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +109,7 @@ func TestForksOfEachKind(t *testing.T) {
 		testkit.Equal(t, "entries", []string{"r", "a"}, ids(st))
 		testkit.Equal(t, "its header names it", kind != lineage.Detach, st.Header.Parent == "session-a")
 	}
-	_, err := ss.Fork(t.Context(), src, engine.Fork{Kind: lineage.Merge})
+	_, err := ss.Fork(t.Context(), src, session.Fork{Kind: lineage.Merge})
 	testkit.WantErr(t, err, core.ErrInvalid)
 }
 
@@ -120,18 +121,18 @@ func TestScopeJournalListsItsSessions(t *testing.T) {
 	src := create(t, ss, "session-a", entry("r", ""))
 	var j lineage.Journal
 	scope := lineage.Track(t.Context(), &j)
-	fork, err := ss.Fork(scope, src, engine.Fork{ID: "the-fork-z"})
+	fork, err := ss.Fork(scope, src, session.Fork{ID: "the-fork-z"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	silent, err := ss.Fork(lineage.Recording(scope, false), fork, engine.Fork{ID: "the-silent"})
+	silent, err := ss.Fork(lineage.Recording(scope, false), fork, session.Fork{ID: "the-silent"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := ss.Merge(scope, src, silent, engine.Merge{ID: "the-merge"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ss.Fork(scope, src, engine.Fork{ID: "the-fork-z"}); err == nil {
+	if _, err := ss.Fork(scope, src, session.Fork{ID: "the-fork-z"}); err == nil {
 		t.Error("made twice")
 	}
 	if got := j.Visits(); !slices.Equal(got, []core.SessionID{"the-fork-z", "the-merge"}) {

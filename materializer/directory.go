@@ -11,21 +11,31 @@ import (
 // Directory is what a Materializer keeps up to date. index.Index implements it. Its
 // methods may be called from several goroutines.
 type Directory interface {
-	Rows
+	RowWriter
+	RowReader
 	Floors
 	// Run writes to disk what was put, until ctx ends, and a last time then. The
 	// error is never nil.
 	Run(ctx context.Context) error
 }
 
-// Rows holds one row per session, and the text of the sessions.
-type Rows interface {
+// RowWriter keeps one row per session, and the text of the sessions.
+type RowWriter interface {
 	// Put replaces a session's row and text, unless the row there has the same or
 	// a higher seq. Queries see it after the next Sync at the latest.
 	Put(v View)
 	// Sync returns when queries see everything that was put before, or when that
 	// cannot be stored now, or when ctx ends.
 	Sync(ctx context.Context)
+	// Forget drops a session's row and text, so that the next Put stores them
+	// whatever its seq.
+	Forget(id core.SessionID)
+	// ForgetIf drops those of all sessions that match.
+	ForgetIf(match func(core.SessionID) bool)
+}
+
+// RowReader reads the rows.
+type RowReader interface {
 	// Seq returns the seq of a session's row, 0 if there is none.
 	Seq(id core.SessionID) uint64
 	// Row returns the row of a session; Rows yields all, as far as they are stored.
@@ -35,11 +45,6 @@ type Rows interface {
 	Behind() []core.SessionID
 	// Erased returns the erased sessions.
 	Erased() []core.SessionID
-	// Forget drops a session's row and text, so that the next Put stores them
-	// whatever its seq.
-	Forget(id core.SessionID)
-	// ForgetIf drops those of all sessions that match.
-	ForgetIf(match func(core.SessionID) bool)
 }
 
 // Floors holds, per shard, up to which record the rows are complete.

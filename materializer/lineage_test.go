@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/core/lineage"
-	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/session"
 )
 
 // Rows of an older version have no lineage. They are made again from the log, once.
@@ -15,7 +15,7 @@ func TestRowsOfOtherVersionAreRebuilt(t *testing.T) {
 	r := newRig(t)
 	m, _, stop := r.run(t, materializer.Policy{})
 	src := r.create(t, "the-source")
-	if _, err := r.sessions.Fork(t.Context(), src, engine.Fork{ID: "the-fork"}); err != nil {
+	if _, err := r.sessions.Fork(t.Context(), src, session.Fork{ID: "the-fork"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := m.CatchUp(t.Context()); err != nil {

@@ -91,7 +91,7 @@ func New(cfg Config) *Materializer {
 	if cfg.Guard == nil {
 		cfg.Guard = NewGuard(cfg.Log, cfg.Snapshots, cfg.Logger)
 	}
-	rows := Rows(cfg.Directory)
+	rows := RowReader(cfg.Directory)
 	cfg.Guard.directory.Store(&rows)
 	m := &Materializer{
 		cfg:        cfg,

@@ -62,7 +62,7 @@ func (s *Session) Branched(ctx context.Context, leaf core.Leaf, o Options) (*Ses
 		return nil, fmt.Errorf("branch of session %s: %w", s.id, err)
 	}
 	if s.Saved() && (!o.Lazy || s.d.Keeps(path)) {
-		return forkIn(ctx, s.log, s.id, Fork{ID: core.SessionID(o.newID()), At: at}, o)
+		return forkIn(ctx, s.log, s.id, Fork{ID: core.SessionID(o.newID()), At: at, Branched: true}, o)
 	}
 	stands := core.NoLeaf
 	if core.AnyInTree(path) {

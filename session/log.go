@@ -7,6 +7,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/display"
+	"github.com/sesslog/sesslog/core/lineage"
 )
 
 // A Log stores sessions. Its methods are safe for concurrent use. Their errors are
@@ -73,21 +74,30 @@ type New struct {
 	Key     string   // idempotency key
 }
 
-// A Writing says which head is written, and by which writer.
+// A Writing says which head is written, and by which writer. It is what every write
+// of a program has in common. engine.Append is more: the lines, and what only a node
+// decides, such as the ids and the time of lines that have none. client.AppendOptions
+// is the same as text, as a user gives it, with the options of a request.
 type Writing struct {
 	Head   string
 	Writer string      // of the claim; empty for none
 	After  core.Cursor // refuse the write if the head has moved since; zero to allow it
 }
 
-// A Fork says what to copy of a session.
+// A Fork says how to copy a session.
 type Fork struct {
-	ID    core.SessionID // of the new session
-	Whole bool           // all entries; else the path to At, and labels on it
-	At    core.Leaf      // zero: the leaf of the head main
-	CWD   string         // empty: that of the source
-	By    string
-	Key   string // as for New
+	ID    core.SessionID // of the new session; default a new id
+	Whole bool           // copy all entries, with main where it is in the source
+	At    core.Leaf      // otherwise: where the copied path ends; the default is main's leaf
+	// Branched carries over the labels of the path from anywhere in the tree, as new
+	// entries after the path. Agents call the result a branched session.
+	Branched bool
+	CWD      string // default the source's
+	By       string
+	Key      string // as for New
+	// Kind is how the new session refers to its source: lineage.Fork (the default),
+	// lineage.Branch (the default if Branched), or lineage.Detach, which does not name it.
+	Kind lineage.Kind
 }
 
 // A Loaded is the state of a session in a log.

@@ -14,8 +14,9 @@ type Tails struct {
 	// At is a position in the shard. Sessions covers at least every record up to it.
 	At core.Pos
 	// Strict means that a quorum of the servers confirmed At: every record that was
-	// acknowledged before the call is before At. Otherwise the shard had no space for
-	// a barrier, and only its leader confirmed it.
+	// acknowledged before the call is before At. Otherwise only the shard's leader
+	// confirmed it: the caller did not ask for more, or there was no space for a
+	// barrier.
 	Strict bool
 	// Sessions are the last records of all sessions of the shard, sorted by session
 	// id. They may be orphans.
@@ -23,9 +24,10 @@ type Tails struct {
 }
 
 // Tails returns the last records of a shard's sessions. It reads one message of each
-// session, without the body.
-func (l *Log) Tails(ctx context.Context, shard int) (Tails, error) {
-	at, strict, err := l.endOf(ctx, shard)
+// session, without the body. With strict it stores a barrier first, if there is space
+// for one.
+func (l *Log) Tails(ctx context.Context, shard int, strict bool) (Tails, error) {
+	at, strict, err := l.endOf(ctx, shard, strict)
 	if err != nil || at == 0 {
 		return Tails{Strict: strict}, err
 	}
@@ -51,10 +53,11 @@ func (l *Log) Tails(ctx context.Context, shard int) (Tails, error) {
 	return tails, nil
 }
 
-// endOf returns the position of the shard's last message, or 0 if it has none. It
-// stores a barrier if there is space for one; strict is then set.
-func (l *Log) endOf(ctx context.Context, shard int) (at core.Pos, strict bool, err error) {
-	if l.below(shard, barrierLimit, "barriers") == nil {
+// endOf returns the position of the shard's last message, or 0 if it has none. proved
+// is set if that is the position of a barrier, which it stores if prove is set and
+// there is space for one.
+func (l *Log) endOf(ctx context.Context, shard int, prove bool) (at core.Pos, proved bool, err error) {
+	if prove && l.below(shard, barrierLimit, "barriers") == nil {
 		at, err := l.barrier(ctx, shard)
 		if err != nil {
 			return 0, false, fmt.Errorf("barrier in shard %d: %w", shard, err)

@@ -114,7 +114,7 @@ func (r remote) Release(ctx context.Context, id core.SessionID, w session.Writin
 }
 
 func (r remote) Fork(ctx context.Context, id core.SessionID, f session.Fork) (core.SessionID, error) {
-	q := api.ForkRequest{ID: string(f.ID), Whole: f.Whole, Branched: !f.Whole, CWD: f.CWD, By: f.By, Key: f.Key}
+	q := api.ForkRequest{ID: string(f.ID), Whole: f.Whole, Branched: f.Branched, CWD: f.CWD, By: f.By, Key: f.Key, Kind: string(f.Kind)}
 	if at, ok := f.At.ID(); ok {
 		q.At = at
 	} else if f.At.IsNone() {

@@ -15,7 +15,8 @@ import (
 	"github.com/sesslog/sesslog/session"
 )
 
-// AppendOptions are the options of an append.
+// AppendOptions are the options of an append, which are headers and parameters of its
+// request. After is text because it comes from users and goes into a header.
 type AppendOptions struct {
 	Head   string
 	Writer string // the claim to speak from

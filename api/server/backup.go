@@ -22,7 +22,7 @@ func (s *Server) ends(w http.ResponseWriter, r *http.Request) error {
 	if err != nil || shard < 0 || shard >= s.cfg.Log.Shards() {
 		return fmt.Errorf("log %s has the shards 0 to %d, not %q: %w", s.cfg.Log.Name(), s.cfg.Log.Shards()-1, r.PathValue("shard"), core.ErrInvalid)
 	}
-	ends, err := s.cfg.Log.Tails(r.Context(), shard)
+	ends, err := s.cfg.Log.Tails(r.Context(), shard, true)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/sesslog/sesslog/core/newid"
 	"github.com/sesslog/sesslog/core/optional"
 	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/session"
 	"github.com/sesslog/sesslog/session/catalog"
 )
 
@@ -247,7 +248,7 @@ func (s *Server) fork(w http.ResponseWriter, r *http.Request) error {
 	if q.Whole && (q.At != "" || q.Branched) {
 		return fmt.Errorf("whole excludes at and branched: %w", core.ErrInvalid)
 	}
-	f := engine.Fork{Whole: q.Whole, Branched: q.Branched, CWD: q.CWD, By: q.By, Kind: lineage.Kind(q.Kind), Key: keyOf(r)}
+	f := session.Fork{Whole: q.Whole, Branched: q.Branched, CWD: q.CWD, By: q.By, Kind: lineage.Kind(q.Kind), Key: keyOf(r)}
 	f.ID = core.SessionID(f.Key)
 	switch q.At {
 	case "":
