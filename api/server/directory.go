@@ -41,6 +41,10 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	err = s.shorten(r.Context(), len(page.Rows), func(i int) (core.SessionID, *string) { return page.Rows[i].ID, &page.Rows[i].ShortID })
+	if err != nil {
+		return err
+	}
 	return answer(w, http.StatusOK, api.List{Sessions: page.Rows, Next: page.Next, Mark: page.Mark})
 }
 
@@ -71,7 +75,26 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	err = s.shorten(r.Context(), len(page.Hits), func(i int) (core.SessionID, *string) { return page.Hits[i].Session, &page.Hits[i].ShortID })
+	if err != nil {
+		return err
+	}
 	return answer(w, http.StatusOK, page)
+}
+
+// shorten sets the short ids of the n sessions that at returns. They are unique among
+// the sessions that the caller may see.
+func (s *Server) shorten(ctx context.Context, n int, at func(i int) (core.SessionID, *string)) error {
+	ids := make([]core.SessionID, n)
+	for i := range ids {
+		ids[i], _ = at(i)
+	}
+	short, err := s.cfg.Directory.ShortIDs(ctx, callerOf(ctx).Prefix, ids)
+	for i, id := range ids {
+		_, to := at(i)
+		*to = short[id]
+	}
+	return err
 }
 
 // filterOf reads the parameters that listings, searches and feeds share.
@@ -233,6 +256,10 @@ func (s *Server) prompts(w http.ResponseWriter, r *http.Request) error {
 	}
 	caughtUp := s.catchUp(r.Context())
 	page, err := s.cfg.Directory.Prompts(r.Context(), q)
+	if err != nil {
+		return err
+	}
+	err = s.shorten(r.Context(), len(page.Prompts), func(i int) (core.SessionID, *string) { return page.Prompts[i].Session, &page.Prompts[i].ShortID })
 	if err != nil {
 		return err
 	}

@@ -106,6 +106,7 @@ func readPrompts(rows *sql.Rows, limit int, terms []term, page *catalog.PromptPa
 		}
 		if len(terms) > 0 {
 			p.Snippet = snippet(p.Prompt, terms)
+			p.Matches = matches(p.Snippet, terms)
 		}
 		page.Prompts = append(page.Prompts, p)
 		size += len(p.Prompt)

@@ -55,6 +55,7 @@ func (x *Index) Search(ctx context.Context, q catalog.SearchQuery) (catalog.Sear
 				h.Time = time.UnixMilli(ms).UTC().Format(time.RFC3339)
 			}
 			h.Snippet = snippet(text, terms)
+			h.Matches = matches(h.Snippet, terms)
 			page.Hits = append(page.Hits, h)
 		}
 		return rows.Err()

@@ -6,6 +6,8 @@ import (
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 // Size of a snippet in bytes: before the word that was found, and in total.
@@ -37,6 +39,23 @@ func snippet(text string, terms []term) string {
 		from += end.at + len(end.text)
 	}
 	return cutAround(text, 0)
+}
+
+// matches returns the words of text that are in a term: where each begins and ends.
+func matches(text string, terms []term) (at []catalog.Span) {
+	var words []term
+	for _, t := range terms {
+		ts := tokens(t.Text, 0)
+		for i, w := range ts {
+			words = append(words, term{w.fold(), t.Prefix && i == len(ts)-1})
+		}
+	}
+	for _, t := range tokens(text, 0) {
+		if isAny(t.fold(), words) {
+			at = append(at, catalog.Span{From: t.at, To: t.at + len(t.text)})
+		}
+	}
+	return at
 }
 
 // isAny reports whether word matches one of terms.

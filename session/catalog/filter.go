@@ -114,15 +114,25 @@ type SearchQuery struct {
 // A Hit is an entry that was found.
 type Hit struct {
 	Session core.SessionID `json:"session"`
-	Entry   string         `json:"entry,omitempty"` // its id, if it has one
+	ShortID string         `json:"shortId,omitempty"` // the shortest beginning of Session that is unique
+	Entry   string         `json:"entry,omitempty"`   // its id, if it has one
 	// Kind is the kind of speaker: "user", "assistant", "tool", "system",
 	// "summary", "note", "label", or "name" for the session's name.
 	Kind    string `json:"kind"`
 	Time    string `json:"time,omitempty"` // ISO 8601, to the second
 	Snippet string `json:"snippet"`        // the text around the first match
+	// Matches are the words of Snippet that were searched for.
+	Matches []Span `json:"matches,omitempty"`
 	Name    string `json:"name,omitempty"` // of the session
 	CWD     string `json:"cwd"`
 	Dialect string `json:"dialect"`
+}
+
+// A Span is a part of a text: the offsets of its first byte, and of the byte after
+// it, in UTF-8.
+type Span struct {
+	From int `json:"from"`
+	To   int `json:"to"`
 }
 
 // A SearchPage is a page of hits, newest first.

@@ -5,7 +5,8 @@ import "github.com/sesslog/sesslog/core"
 // A Prompt is what a person asked an agent.
 type Prompt struct {
 	Session core.SessionID `json:"session"`
-	Entry   string         `json:"entry,omitempty"` // its entry's id, if it has one
+	ShortID string         `json:"shortId,omitempty"` // the shortest beginning of Session that is unique
+	Entry   string         `json:"entry,omitempty"`   // its entry's id, if it has one
 	Dialect string         `json:"dialect"`
 	Host    string         `json:"host,omitempty"` // where the session was created
 	CWD     string         `json:"cwd"`
@@ -15,6 +16,8 @@ type Prompt struct {
 	Prompt  string `json:"prompt"`
 	Cut     bool   `json:"cut,omitempty"`     // Prompt is the beginning of a longer one
 	Snippet string `json:"snippet,omitempty"` // of a search: the text around the first match
+	// Matches are the words of Snippet that were searched for.
+	Matches []Span `json:"matches,omitempty"`
 }
 
 // A PromptQuery selects prompts. The zero value of a field does not narrow the

@@ -9,6 +9,7 @@ import (
 // Row is one session in a listing.
 type Row struct {
 	ID       core.SessionID `json:"id"`
+	ShortID  string         `json:"shortId,omitempty"` // only in listings: the shortest beginning of ID that is unique
 	AgentID  string         `json:"agentId,omitempty"` // the agent's own id, if it differs
 	Dialect  string         `json:"dialect"`
 	CWD      string         `json:"cwd"`
