@@ -16,6 +16,7 @@ import (
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/display"
+	"github.com/sesslog/sesslog/core/item"
 	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/session"
@@ -424,20 +425,22 @@ func TestTail(t *testing.T) {
 func TestLs(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	row := catalog.Row{ID: testID, Dialect: "pi", CWD: "/lab", Entries: 3, Seq: 2, Summary: display.Summary{First: "say\x1b hi", Modified: "2001-02-03T04:05:06.000Z"}}
+	row := catalog.Row{ID: testID, ShortID: "01aa", Dialect: "pi", CWD: "/lab", Entries: 3, Seq: 2, Summary: display.Summary{
+		First: "say\x1b hi", Modified: "2001-02-03T04:05:06.000Z", Messages: 2, Usage: item.Usage{Cost: 0.499},
+	}}
 	f.Mux.HandleFunc("GET /v1/sessions", func(w http.ResponseWriter, r *http.Request) {
 		list := api.List{Sessions: []catalog.Row{row}, Next: "2"}
 		if r.URL.Query().Get("after") == "2" {
-			list = api.List{Sessions: []catalog.Row{{ID: "01bbbbbb", Deleted: true, CWD: "/x"}}}
+			list = api.List{Sessions: []catalog.Row{{ID: "01bbbbbb", ShortID: "01bbbb", Deleted: true, CWD: "/x"}}}
 		}
 		if r.URL.Query().Get("prefix") == "none" {
 			list = api.List{}
 		}
 		_ = json.NewEncoder(w).Encode(list)
 	})
-	wantResult(t, f.run("ls"), 0, `ID                          AGENT  MODIFIED    ENTRIES  STATE    TITLE
-01aaaaaaaaaaaaaaaaaaaaaaaa  pi     2001-02-03  3        -        say␛ hi
-01bbbbbb                                       0        deleted  /x
+	wantResult(t, f.run("ls"), 0, `ID      AGENT  WHEN        MESSAGES  COST   STATE    PROJECT  TITLE
+01aa    pi     2001-02-03  2         $0.50           lab      say␛ hi
+01bbbb                                      deleted  x        -
 `, "")
 	wantResult(t, f.run("ls", "--limit", "1"), 0, "say", "there are more")
 	wantResult(t, f.run("ls", "none"), 0, "", "no session matches")

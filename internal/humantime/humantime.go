@@ -1,6 +1,9 @@
 package humantime
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Short returns t in local time, as briefly as now allows: the time of day today,
 // else the date. It is empty for the zero time.
@@ -22,3 +25,26 @@ func Short(t, now time.Time) string {
 func Ago(t, now time.Time) string {
 	return max(now.Sub(t), 0).Round(time.Second).String() + " ago"
 }
+
+// Since returns how long ago t was in one unit, such as "5m ago", for a week. Before
+// that it returns the date. It is empty for the zero time.
+func Since(t, now time.Time) string {
+	age := now.Sub(t)
+	switch {
+	case t.IsZero():
+		return ""
+	case age < time.Minute:
+		return "now"
+	case age < time.Hour:
+		return fmt.Sprintf("%dm ago", age/time.Minute)
+	case age < day:
+		return fmt.Sprintf("%dh ago", age/time.Hour)
+	case age < 7*day:
+		return fmt.Sprintf("%dd ago", age/day)
+	case t.Local().Year() == now.Local().Year():
+		return t.Local().Format("Jan 02")
+	}
+	return t.Local().Format("2006-01-02")
+}
+
+const day = 24 * time.Hour

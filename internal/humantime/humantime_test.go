@@ -32,3 +32,21 @@ func TestAgoIsNeverNegative(t *testing.T) {
 		t.Errorf("Ago of a future time = %q", got)
 	}
 }
+
+func TestSinceHasOneUnit(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 5, 26, 12, 0, 0, 0, time.Local)
+	for want, at := range map[string]time.Time{
+		"":           {},
+		"now":        now.Add(time.Hour),
+		"1m ago":     now.Add(-119 * time.Second),
+		"23h ago":    now.Add(-24*time.Hour + 1),
+		"6d ago":     now.Add(-7*24*time.Hour + 1),
+		"Mar 02":     time.Date(2026, 3, 2, 8, 0, 0, 0, time.Local),
+		"2025-05-06": time.Date(2025, 5, 6, 8, 0, 0, 0, time.Local),
+	} {
+		if got := humantime.Since(at, now); got != want {
+			t.Errorf("Since(%s) = %q, want %q", at, got, want)
+		}
+	}
+}

@@ -26,7 +26,7 @@ func TestReadmeCommands(t *testing.T) {
 	if out := host.Do(t, "import", path); !strings.Contains(out, id) {
 		t.Errorf("import prints %q", out)
 	}
-	if out := host.Do(t, "ls"); !strings.Contains(out, id) {
+	if out := host.Do(t, "ls", "-o", "wide"); !strings.Contains(out, id) {
 		t.Errorf("ls prints %q", out)
 	}
 	var again api.Imported
@@ -34,7 +34,7 @@ func TestReadmeCommands(t *testing.T) {
 	if again.Created || again.Entries != 0 {
 		t.Errorf("import of the same file again: %+v", again)
 	}
-	if out := host.Do(t, "tree", id); !strings.Contains(out, last) || strings.Count(out, "\n") != len(file.IDs) {
+	if out := host.Do(t, "tree", "--all", id); !strings.Contains(out, last) || strings.Count(out, "\n") != len(file.IDs) {
 		t.Errorf("tree prints %d lines for %d entries, the leaf among them: %v", strings.Count(out, "\n"), len(file.IDs), strings.Contains(out, last))
 	}
 	host.Do(t, "context", id)
@@ -102,7 +102,7 @@ func TestReadmeCommands(t *testing.T) {
 		host.Do(t, verb...)
 	}
 	host.Do(t, "rm", id)
-	if r := host.Sessctl(t, "tree", id); strings.Contains(host.Do(t, "ls"), id) {
+	if r := host.Sessctl(t, "tree", id); strings.Contains(host.Do(t, "ls", "-o", "wide"), id) {
 		t.Errorf("a deleted session is listed; tree: %s", r)
 	}
 	if r := host.Feed(t, harness.Message("user", "too late"), "append", id); r.Code != 9 {

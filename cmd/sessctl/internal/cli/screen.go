@@ -32,19 +32,23 @@ func newScreen(w io.Writer, env func(string) string) Screen {
 	return s
 }
 
-// A Color is an ANSI color.
+// A Color is a color or style of ANSI terminals.
 type Color string
 
-// The colors of results.
+// The colors of results, and what they mean everywhere.
 const (
-	Green  Color = "32"
-	Yellow Color = "33"
-	Red    Color = "31"
+	Green     Color = "32" // well, or active now
+	Yellow    Color = "33" // an id, or a warning
+	Red       Color = "31" // an error
+	Cyan      Color = "36" // an agent, or who speaks
+	Dim       Color = "2"  // less important: times, places
+	Bold      Color = "1"  // a heading
+	Underline Color = "4"  // a word that was searched for
 )
 
 // Paint returns plain text in a color, if the screen has colors.
 func (s Screen) Paint(c Color, text string) string {
-	if !s.Colors {
+	if !s.Colors || c == "" || text == "" {
 		return text
 	}
 	return "\x1b[" + string(c) + "m" + text + "\x1b[0m"

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -50,6 +51,35 @@ func (a *App) TimeText(s string) string {
 		return s
 	}
 	return a.Time(t)
+}
+
+// Ago is like TimeText, but says how long ago a recent time was.
+func (a *App) Ago(s string) string {
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		return s
+	}
+	return humantime.Since(t, a.Now())
+}
+
+// ShortID returns the short id of a session, or the whole id if the node sent none.
+func ShortID(short string, id core.SessionID) string { return cmp.Or(short, string(id)) }
+
+// Project returns the last element of a session's directory.
+func Project(cwd string) string {
+	cwd = strings.TrimRight(cwd, `/\`)
+	return cwd[strings.LastIndexAny(cwd, `/\`)+1:]
+}
+
+// Cost returns a cost, or "" for none.
+func Cost(c float64) string {
+	switch {
+	case c <= 0:
+		return ""
+	case c < 0.005:
+		return "<$0.01"
+	}
+	return fmt.Sprintf("$%.2f", c)
 }
 
 // Count returns n with the singular or plural of a noun.

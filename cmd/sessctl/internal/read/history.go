@@ -1,6 +1,7 @@
 package read
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
 	"strings"
@@ -107,22 +108,17 @@ func allPrompts(ctx context.Context, node *client.Client, q catalog.PromptQuery,
 	}
 }
 
-// promptColumns is the width limit of a prompt in a table.
-const promptColumns = 200
-
 func (a app) printPrompts(prompts []catalog.Prompt) error {
 	if len(prompts) == 0 {
 		a.Notef("no prompts")
 		return nil
 	}
-	g := a.NewGrid()
-	g.Row("TIME", "SESSION", "CWD", "PROMPT")
+	var groups finds
 	for _, p := range prompts {
-		text := p.Snippet
-		if text == "" {
-			text = cli.Cut(cli.Plain(p.Prompt), promptColumns)
-		}
-		g.Row(a.TimeText(p.Time), string(p.Session), p.CWD, text)
+		groups.add(find{
+			session: p.Session, short: p.ShortID, dialect: p.Dialect, cwd: p.CWD, time: p.Time,
+			label: cli.Plain(a.TimeText(p.Time)), text: cmp.Or(p.Snippet, p.Prompt), matches: p.Matches,
+		})
 	}
-	return g.Flush()
+	return a.printFinds(groups)
 }

@@ -19,7 +19,9 @@ func lsCmd(a app) *cobra.Command {
 		Use:   "ls [PREFIX]",
 		Short: "List sessions",
 		Long: `Lists the sessions whose id begins with PREFIX, or all, newest first. Flags
-filter and order the list.
+filter and order the list. ID is as much of the id as is needed to name the
+session; -o wide shows it whole. PROJECT is the last part of the directory, and
+STATE names the agent and host that write now.
 
 An interrupted session is open and held by a writer that is silent: its host
 failed, or cannot be reached. Names and texts are matched without case.
@@ -123,15 +125,25 @@ func (a app) printRows(rows []catalog.Row) error {
 		return a.printWideRows(rows)
 	}
 	g := a.NewGrid()
-	g.Row("ID", "AGENT", "MODIFIED", "ENTRIES", "STATE", "TITLE")
+	g.Colors(cli.Yellow, cli.Cyan, cli.Dim, "", "", cli.Green, cli.Dim, "")
+	g.Row("ID", "AGENT", "WHEN", "MESSAGES", "COST", "STATE", "PROJECT", "TITLE")
 	for _, r := range rows {
-		modified := r.Modified
-		if modified == "" {
-			modified = r.Created
+		state := cli.RowState(r)
+		if state == "-" {
+			state = ""
 		}
-		g.Row(string(r.ID), r.Dialect, a.TimeText(modified), strconv.Itoa(r.Entries), cli.RowState(r), cmp.Or(r.Name, r.First, r.CWD))
+		g.Row(cli.ShortID(r.ShortID, r.ID), r.Dialect, a.Ago(cmp.Or(r.Modified, r.Created)), messagesText(r), cli.Cost(r.Usage.Cost), state,
+			cli.Project(r.CWD), cli.OrDash(cmp.Or(r.Name, r.First)))
 	}
+	g.DropEmpty()
 	return g.Flush()
+}
+
+func messagesText(r catalog.Row) string {
+	if r.Messages == 0 {
+		return ""
+	}
+	return strconv.Itoa(r.Messages)
 }
 
 func (a app) printWideRows(rows []catalog.Row) error {

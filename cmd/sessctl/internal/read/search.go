@@ -125,14 +125,12 @@ func (a app) printHits(hits []catalog.Hit) error {
 		a.Notef("nothing found")
 		return nil
 	}
-	g := a.NewGrid()
-	g.Row("TIME", "SESSION", "ENTRY", "KIND", "TEXT")
+	var groups finds
 	for _, h := range hits {
-		entry := h.Entry
-		if entry == "" {
-			entry = "-"
-		}
-		g.Row(a.TimeText(h.Time), string(h.Session), cli.Cut(cli.Plain(entry), 24), h.Kind, cli.Cut(cli.Plain(h.Snippet), promptColumns))
+		groups.add(find{
+			session: h.Session, short: h.ShortID, dialect: h.Dialect, cwd: h.CWD, name: h.Name, time: h.Time,
+			label: cli.Join(" ", cli.Cut(cli.Plain(cli.OrDash(h.Entry)), entryColumns), cli.Plain(h.Kind)), text: h.Snippet, matches: h.Matches,
+		})
 	}
-	return g.Flush()
+	return a.printFinds(groups)
 }

@@ -3,10 +3,8 @@ package read
 import (
 	"context"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -19,17 +17,24 @@ import (
 
 func treeCmd(a app) *cobra.Command {
 	var p profileFlag
+	var all bool
 	cmd := &cobra.Command{
 		Use:   "tree SESSION",
 		Short: "Show a session's entries as a tree",
 		Long: `Shows the entries in the order of their agent: parents before children, children
 oldest first. A branch is drawn if an entry has several children. [label] is the
 entry's label, and <- marks the leaf, with the names of the heads that point to
-it. --profile shows the order of another agent.
+it. What is not on the way to the head main is dim. --profile shows the order of
+another agent.
+
+Only prompts, branches, labels, heads, compactions and the end of each branch are
+shown; the number of the other entries stands between them. --all shows every
+entry.
 
 With -o json: a list in that order, each with id, type and depth (0 for a root),
 and label and labelTimestamp if there is one.`,
 		Example: `sessctl tree 019a
+sessctl tree 019a --all
 sessctl tree session.jsonl`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -38,15 +43,16 @@ sessctl tree session.jsonl`,
 			}
 			ctx, cancel := a.Within(cmd, cli.Short)
 			defer cancel()
-			return a.tree(ctx, args[0], p)
+			return a.tree(ctx, args[0], p, all)
 		},
 	}
+	cmd.Flags().BoolVarP(&all, "all", "a", false, "show every entry")
 	p.add(cmd)
 	a.Demand.Add(cmd)
 	return cmd
 }
 
-func (a app) tree(ctx context.Context, arg string, p profileFlag) error {
+func (a app) tree(ctx context.Context, arg string, p profileFlag, all bool) error {
 	src, err := a.Find(ctx, arg)
 	if err != nil {
 		return err
@@ -65,7 +71,7 @@ func (a app) tree(ctx context.Context, arg string, p profileFlag) error {
 			marks[id] = []string{"leaf"}
 		}
 		a.NoteSkipped(f)
-		return a.drawTree(nodes, marks, previewsOf(f.Entries))
+		return a.drawTree(nodes, marks, previewsOf(f.Rules, f.Entries), all)
 	}
 	nodes, err := src.Node.TreeBy(ctx, src.ID, p.name)
 	if err != nil {
@@ -78,11 +84,11 @@ func (a app) tree(ctx context.Context, arg string, p profileFlag) error {
 	if err != nil {
 		return err
 	}
-	return a.drawTree(nodes, marks, previews)
+	return a.drawTree(nodes, marks, previews, all)
 }
 
 // describeNodes returns the heads at each entry, and a preview of each entry.
-func describeNodes(ctx context.Context, src cli.Source) (marks map[string][]string, previews map[string]string, err error) {
+func describeNodes(ctx context.Context, src cli.Source) (marks map[string][]string, previews map[string]words, err error) {
 	info, err := src.Node.Info(ctx, src.ID)
 	if err != nil {
 		return nil, nil, err
@@ -104,49 +110,37 @@ func describeNodes(ctx context.Context, src cli.Source) (marks map[string][]stri
 		return nil, nil, err
 	}
 	defer body.Close()
-	previews = map[string]string{}
+	previews = map[string]words{}
 	err = cli.EachLine(body, func(line []byte) error {
 		if e, err := d.Entry(line); err == nil {
-			previews[e.ID] = preview(line)
+			previews[e.ID] = wordsOf(d, e)
 		}
 		return nil
 	})
 	return marks, previews, err
 }
 
-func previewsOf(es []core.Entry) map[string]string {
-	previews := make(map[string]string, len(es))
+func previewsOf(d core.Dialect, es []core.Entry) map[string]words {
+	previews := make(map[string]words, len(es))
 	for _, e := range es {
-		previews[e.ID] = preview(e.Line)
+		previews[e.ID] = wordsOf(d, e)
 	}
 	return previews
-}
-
-func (a app) drawTree(nodes []display.TreeNode, marks map[string][]string, previews map[string]string) error {
-	var b strings.Builder
-	for i, line := range branchLines(nodes) {
-		n := nodes[i]
-		text := cli.Join("  ", cli.Plain(n.ID), cli.Plain(n.Type))
-		if n.Label != nil {
-			text += "  [" + cli.Plain(*n.Label) + "]"
-		}
-		if at := marks[n.ID]; len(at) > 0 && n.ID != "" {
-			text += "  <- " + cli.Plain(strings.Join(at, ", "))
-		}
-		text = a.Stdout.Fit(line+cli.Join("  ", text, cli.Plain(previews[n.ID])), 0)
-		b.WriteString(text + "\n")
-	}
-	_, err := io.WriteString(a.Stdout, b.String())
-	return err
 }
 
 // maxBranches limits the indentation.
 const maxBranches = 24
 
-// branchLines returns the prefix of each node. An only child is drawn below its
-// parent without a branch.
-func branchLines(nodes []display.TreeNode) []string {
-	kids := make([]int, len(nodes)) // children of each node
+// A shape is how nodes hang together, and how that is drawn. An only child is drawn
+// below its parent without a branch.
+type shape struct {
+	parent []int    // of each node, -1 for a root
+	kids   []int    // how many children each node has
+	before []string // the lines and branches in front of each node
+}
+
+func shapeOf(nodes []display.TreeNode) shape {
+	kids := make([]int, len(nodes))
 	parent := make([]int, len(nodes))
 	var path []int // the node at each depth
 	for i, n := range nodes {
@@ -158,7 +152,7 @@ func branchLines(nodes []display.TreeNode) []string {
 		}
 		path = append(path[:depth], i)
 	}
-	own := make([]string, len(nodes))   // the prefix of the node
+	own := make([]string, len(nodes))
 	below := make([]string, len(nodes)) // the prefix of its children
 	level := make([]int, len(nodes))
 	shown := make([]int, len(nodes)) // children so far
@@ -175,7 +169,7 @@ func branchLines(nodes []display.TreeNode) []string {
 		level[i]++
 		own[i], below[i] = branch(below[p], level[i], shown[p] == kids[p])
 	}
-	return own
+	return shape{parent, kids, own}
 }
 
 func branch(before string, level int, last bool) (own, below string) {

@@ -15,7 +15,7 @@ func TestBranchLines(t *testing.T) {
 	for i, d := range depths {
 		nodes[i].Depth = d
 	}
-	got := branchLines(nodes)
+	got := shapeOf(nodes).before
 	for i := range want {
 		if got[i] != want[i] {
 			t.Errorf("node %d: %q, want %q", i, got[i], want[i])
@@ -33,7 +33,7 @@ func TestBranchLinesAreBounded(t *testing.T) {
 	for d := 1999; d > 0; d-- {
 		nodes = append(nodes, display.TreeNode{Depth: d})
 	}
-	for i, line := range branchLines(nodes) {
+	for i, line := range shapeOf(nodes).before {
 		if len([]rune(line)) > 3*maxBranches+len("2000: ") {
 			t.Fatalf("node %d is moved by %d columns", i, len([]rune(line)))
 		}
