@@ -48,8 +48,6 @@ func TestWrongArgumentsAreAnsweredWithTheUsageLine(t *testing.T) {
 	}{
 		{[]string{"info"}, "info: got 0 arguments; usage: sessctl info SESSION\n"},
 		{[]string{"redact", testID}, "redact: got 1 argument; usage: sessctl redact SESSION ENTRY...\n"},
-		{[]string{"bench", "foo"}, `bench: invalid argument "foo" for "sessctl bench"` + "\n"},
-		{[]string{"bench", "append", "open"}, "bench: got 2 arguments; usage: sessctl bench [append|open]\n"},
 		{[]string{"ps", "x"}, "ps: got 1 argument; usage: sessctl ps\n"},
 		{[]string{"retention", "check"}, `retention: unknown verb: sessctl retention "check"; the verbs are: apply, plan` + "\n"},
 		{[]string{"resume", testID, "pi"}, `resume: put two dashes before the agent: sessctl resume "` + testID + `" -- "pi"` + "\n"},

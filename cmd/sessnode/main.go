@@ -64,7 +64,7 @@ func run(ctx context.Context, args, env []string, out, errOut io.Writer) error {
 			return err
 		},
 	})
-	root.AddCommand(permissionsCmd(&cfg, out))
+	root.AddCommand(permissionsCmd(&cfg, out), benchCmd(out))
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(errOut)
@@ -89,6 +89,17 @@ func load(cfg *config.Config, file string, env []string, cmd *cobra.Command) err
 	if err := config.ReadEnv(cfg, env, "SESS_CONFIG", "SESS_URL", "SESS_CONTEXT", "SESS_WRITER", "SESS_BY", "SESS_CA", "SESS_CLIENT_CERT", "SESS_CLIENT_KEY", "SESS_CORPUS", "SESS_SEEDS"); err != nil {
 		return fmt.Errorf("environment: %w", err)
 	}
+	if err := setFlags(cfg, cmd); err != nil {
+		return err
+	}
+	if err := config.Check(*cfg); err != nil {
+		return fmt.Errorf("configuration (print it with: sessnode config):\n%w", err)
+	}
+	return nil
+}
+
+// setFlags applies the flags of a command line.
+func setFlags(cfg *config.Config, cmd *cobra.Command) error {
 	for _, f := range config.Fields(cfg) {
 		flag := cmd.Flags().Lookup(f.Flag())
 		if flag == nil || !flag.Changed {
@@ -97,9 +108,6 @@ func load(cfg *config.Config, file string, env []string, cmd *cobra.Command) err
 		if err := f.Set(flag.Value.String()); err != nil {
 			return fmt.Errorf("--%s: %w", f.Flag(), err)
 		}
-	}
-	if err := config.Check(*cfg); err != nil {
-		return fmt.Errorf("configuration (print it with: sessnode config):\n%w", err)
 	}
 	return nil
 }

@@ -17,7 +17,6 @@ func Commands(c *cli.App) []*cobra.Command {
 	return []*cobra.Command{
 		auditCmd(a),
 		backupCmd(a),
-		benchCmd(a),
 		blobsCmd(a),
 		checkpointCmd(a),
 		doctorCmd(a),
