@@ -2,9 +2,12 @@ package engine
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"fmt"
 	"slices"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/optional"
 	"github.com/sesslog/sesslog/core/tree"
 	"github.com/sesslog/sesslog/session"
 )
@@ -86,4 +89,84 @@ func findEntry(st *core.State, pending []core.Entry, id string) (core.Entry, boo
 		return core.Entry{}, false
 	}
 	return pending[i], true
+}
+
+// completion returns the entry that the agent itself adds after those of q, if
+// any. pending are the entries of the record, those from before on are q's. Its id
+// is derived from the entry that it follows.
+func completion(st *core.State, pending []core.Entry, before int, q *request) []core.Entry {
+	d, ok := st.Dialect.(optional.Completer)
+	if !ok || q.Loose || before == len(pending) {
+		return nil
+	}
+	es := append(st.Entries[:len(st.Entries):len(st.Entries)], pending[:before]...)
+	line := d.Complete(st.Header, es, pending[before:])
+	if line == nil {
+		return nil
+	}
+	sum := sha256.Sum256([]byte(string(st.ID) + "\x00complete\x00" + pending[len(pending)-1].ID))
+	e, err := st.Dialect.Fill(line, core.Fields{
+		ID: st.Dialect.EntryID([16]byte(sum[:16])), Parent: st.Dialect.Leaf(pending), Time: q.Time, Position: len(es) + len(pending) - before + 1,
+	})
+	if _, taken := findEntry(st, pending, e.ID); err != nil || taken {
+		return nil
+	}
+	return []core.Entry{e}
+}
+
+// checkHeadAllowed returns ErrInvalid if the session is a single chain and head is
+// not main.
+func checkHeadAllowed(st *core.State, head string) error {
+	if head == core.MainHead || st.Dialect == nil || !st.Dialect.Linear() {
+		return nil
+	}
+	return chainError(st)
+}
+
+// chainError says why the session has no branches.
+func chainError(st *core.State) error {
+	return fmt.Errorf("a session of %s is one chain, it has only the head main; fork it with: sessctl fork %s: %w",
+		st.Dialect.Name(), st.ID, core.ErrInvalid)
+}
+
+// positions are the indexes of the entries of a chain, for core.Fields.
+type positions struct {
+	next int // of an entry that is not there yet; 0 where the session is a tree
+	byID map[string]int
+}
+
+// newPositions counts the entries of st, and those that will follow them.
+func newPositions(st *core.State, pending []core.Entry) *positions {
+	if !st.Dialect.Linear() {
+		return &positions{}
+	}
+	p := &positions{next: 1, byID: make(map[string]int, len(st.Entries)+len(pending))}
+	for _, es := range [][]core.Entry{st.Entries, pending} {
+		for _, e := range es {
+			p.put(e)
+		}
+	}
+	return p
+}
+
+// of returns the position of the entry with that id, or the next one.
+func (p *positions) of(id string) int {
+	if place, ok := p.byID[id]; ok && id != "" {
+		return place
+	}
+	return p.next
+}
+
+// add notes an entry of the request unless it exists.
+func (p *positions) add(e core.Entry) {
+	if _, ok := p.byID[e.ID]; !ok && p.next > 0 {
+		p.put(e)
+	}
+}
+
+func (p *positions) put(e core.Entry) {
+	p.byID[e.ID] = p.next
+	if !e.Aside {
+		p.next++
+	}
 }

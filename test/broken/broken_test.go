@@ -90,7 +90,7 @@ var rules = []rule{
 		"engine TestOrphanCheckpointIsNotABase",
 	},
 	{
-		"P1", "what an old leader lacks counts as dropped", "engine/predecessor.go",
+		"P1", "what an old leader lacks counts as dropped", "engine/read.go",
 		"first > at", "first+at > at",
 		"test/sim TestOrphanCheckpointIsNoBaseIfLeaderLacksRecords",
 	},

@@ -55,7 +55,7 @@ var generalMutations = []mutation{
 		"if id != s.Header.ID {", "if false {",
 	},
 	{
-		"nova_compress", "nothing is compressed", "engine/complete.go",
+		"nova_compress", "nothing is compressed", "engine/fill.go",
 		"if !ok || q.Loose ||", "if true || !ok || q.Loose ||",
 	},
 	{
