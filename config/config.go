@@ -10,6 +10,7 @@ type Config struct {
 	Token  string `yaml:"token" doc:"root token: allowed everything, creates the log's first tokens; if set, every request needs a token" secret:"true"`
 	Open   bool   `yaml:"open" doc:"allow everything to every client that reaches listen; without it, a node without tokens listens on loopback only"`
 	TLS    TLS    `yaml:"tls"`
+	Prices string `yaml:"prices" doc:"file of prices of models, as JSON, for estimates of costs that agents do not write; they replace those that the program lists; empty: none"`
 	Node   string `yaml:"node" doc:"this node's name, unique in its cluster; default the host's name"`
 
 	Log       Log       `yaml:"log"`

@@ -10,6 +10,7 @@ import (
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/core/item"
 	"github.com/sesslog/sesslog/core/memlog"
+	"github.com/sesslog/sesslog/core/usage"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/session"
 )
@@ -118,4 +119,24 @@ func ExampleSession_BranchOff() {
 	// Output:
 	// the head is held on host server
 	// laptop 0
+}
+
+// What a session cost, by model. Claude Code and Codex write tokens only: prices
+// estimate their cost.
+func ExampleSession_Usage() {
+	ctx := context.Background()
+	s := must(session.Create(ctx, newLog(), "/home/dev/site", session.Options{Dialect: "pi"}))
+	must(s.AppendLine(ctx,
+		[]byte(`{"type":"message","message":{"role":"assistant","provider":"anthropic","model":"claude-opus-4-8","content":[],"usage":{"input":1000,"output":100,"cost":{"total":0.0075}}}}`),
+		[]byte(`{"type":"message","message":{"role":"assistant","provider":"local","model":"tuned","content":[],"usage":{"input":500,"output":50}}}`),
+	))
+	used := must(s.Usage())
+	prices := must(usage.ReadPrices([]byte(`{"models":{"tuned":{"input":1,"output":2}}}`)))
+	usage.Listed().With(prices).Estimate(&used)
+	for _, m := range used.Models {
+		fmt.Println(m.Model, m.Input, m.Output, m.Cost, m.Estimate)
+	}
+	// Output:
+	// anthropic/claude-opus-4-8 1000 100 0.0075 0
+	// local/tuned 500 50 0 0.0006
 }

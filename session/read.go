@@ -7,6 +7,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/core/tree"
+	"github.com/sesslog/sesslog/core/usage"
 )
 
 // ID returns the session's id in the log, also before it is stored.
@@ -96,6 +97,21 @@ func (s *Session) Context(leaf core.Leaf) (json.RawMessage, error) {
 func (s *Session) Info() (display.Info, error) {
 	es, leaf := s.view()
 	return s.d.Info(s.Header(), es, leaf)
+}
+
+// Usage returns what the session used and cost: in all, by model, on the path to
+// its leaf, under the name of its head, and by sub-agent. Costs that the agent did
+// not write are not estimated; see usage.Prices. It reads all entries.
+func (s *Session) Usage() (usage.Report, error) {
+	es, leaf := s.view()
+	path, err := s.d.Path(es, leaf)
+	if err != nil {
+		return usage.Report{}, err
+	}
+	head, _ := s.Head()
+	fold := usage.NewFold(s.d, s.Header())
+	fold.Add(es...)
+	return fold.Report([]usage.Head{{Name: head, Path: path}}, nil), nil
 }
 
 // Label returns the label of the entry id; empty if it has none.

@@ -98,6 +98,13 @@ func (c *Client) Context(ctx context.Context, id string, v View) (json.RawMessag
 	return get[json.RawMessage](ctx, c, c.session(id, "/context"), v.query())
 }
 
+// Usage returns what the session used and cost: in all, by model, on the path to
+// each head, and by sub-agent. If v names a leaf or a head, it is the path there
+// alone. The node estimates costs that the agent did not write.
+func (c *Client) Usage(ctx context.Context, id string, v View) (api.SessionUsage, error) {
+	return get[api.SessionUsage](ctx, c, c.session(id, "/usage"), v.query())
+}
+
 // Entries returns the session's entry lines: all of them, or with path only those
 // from the root to v. The caller closes the reader.
 func (c *Client) Entries(ctx context.Context, id string, path bool, v View) (io.ReadCloser, error) {

@@ -235,6 +235,10 @@ var calls = map[string]call{
 		tagged: true, tag: "sessions", id: "children", sum: "Read the lines of an entry's children", out: entryLines, back: []string{api.HeaderCursor},
 		query: with([]param{text("of", "The parent's id. Default: return the roots.")}, moment, demand),
 	},
+	"GET /v1/sessions/{id}/usage": {
+		tag: "sessions", id: "usage", sum: "Get what a session used and cost: in all, or with head or leaf on one path", out: api.SessionUsage{},
+		query: with(view, moment, demand),
+	},
 	"GET /v1/sessions/{id}/digest": {
 		tagged: true, tag: "sessions", id: "digest", sum: "Get the digest of a session's first entries, to compare with a file", out: api.Digested{}, back: []string{api.HeaderCursor},
 		query: with([]param{{"entries", "The number of entries to include; default all.", object{"type": "integer", "minimum": 0}, false}}, demand),

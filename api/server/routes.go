@@ -66,6 +66,7 @@ func routes() []route {
 		{"GET /v1/sessions/{id}/tree", (*Server).tree, access.Read, inPath, noAct, heavy},
 		{"GET /v1/sessions/{id}/context", (*Server).context, access.Read, inPath, noAct, heavy},
 		{"GET /v1/sessions/{id}/entries", (*Server).entries, access.Read, inPath, noAct, 0},
+		{"GET /v1/sessions/{id}/usage", (*Server).sessionUsage, access.Read, inPath, noAct, heavy},
 		{"GET /v1/sessions/{id}/digest", (*Server).digest, access.Read, inPath, noAct, 0},
 		{"GET /v1/sessions/{id}/export", (*Server).export, access.Read, inPath, noAct, 0},
 		{"GET /v1/sessions/{id}/file", (*Server).file, access.Read, inPath, noAct, 0},

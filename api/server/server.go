@@ -13,6 +13,8 @@ import (
 
 	"github.com/sesslog/sesslog/api/access/tokenstore"
 	"github.com/sesslog/sesslog/blobstore"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/usage"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/doctor"
@@ -51,6 +53,10 @@ type Config struct {
 	// verified. Subjects give rights to certificates, so that they need no token.
 	NeedCertificate bool
 	Subjects        []Subject
+
+	// Prices estimate the cost of models whose agent writes none; default those
+	// that the program lists.
+	Prices usage.Prices
 
 	// What the node says about itself in status.
 	Node    string // its name
@@ -91,6 +97,7 @@ type Server struct {
 	byPattern map[string]*route
 
 	limiters limiters
+	folds    *folds
 	bodies   *sharedBodies
 	parts    *sentParts
 	usage    *tokenUsage
@@ -105,10 +112,13 @@ func New(cfg Config) *Server {
 	if cfg.MaxLine == 0 {
 		cfg.MaxLine = 64 << 20
 	}
+	if cfg.Prices.Models == nil {
+		cfg.Prices = usage.Listed()
+	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	s := &Server{cfg: cfg, started: time.Now(), inproc: newPipeListener(), limiters: newLimiters(cfg.MaxBody), usage: newTokenUsage(), parts: &sentParts{}}
+	s := &Server{cfg: cfg, started: time.Now(), inproc: newPipeListener(), limiters: newLimiters(cfg.MaxBody), usage: newTokenUsage(), parts: &sentParts{}, folds: &folds{byID: map[core.SessionID]*foldOf{}}}
 	s.byPattern = map[string]*route{}
 	for _, rt := range routes() {
 		s.routes = append(s.routes, &rt)

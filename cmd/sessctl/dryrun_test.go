@@ -22,7 +22,7 @@ import (
 var onlyShow = []string{
 	"attach", "audit", "backup ls", "backup verify", "backup check", "blobs get", "blobs ls", "blobs stat", "children", "completion", "context",
 	"contexts", "contexts ls", "entries", "export", "heads", "history", "info", "lineage", "ls", "man", "ps", "retention check", "retention plan",
-	"search", "status", "tail", "token check", "token ls", "top", "tree", "version", "blobs", "retention", "token",
+	"search", "status", "tail", "token check", "token ls", "top", "tree", "usage", "version", "blobs", "retention", "token",
 }
 
 // noDryRun are the verbs that change something and have no dry run, and why.

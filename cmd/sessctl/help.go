@@ -20,7 +20,7 @@ var verbGroups = []struct {
 	verbs     string
 }{
 	{"Agents on this host:", "run resume watch import ps claim release"},
-	{"Reading sessions:", "ls info tree context entries children heads attach tail search history lineage export"},
+	{"Reading sessions:", "ls info usage tree context entries children heads attach tail search history lineage export"},
 	{"Writing to sessions:", "new append label name branch fork merge checkpoint"},
 	{"Cleaning up:", "rm prune hold redact erase retention"},
 	{"Operating a log:", "status top doctor verify rebuild backup restore blobs token audit bench"},

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/config"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/core/usage"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/internal/metrics"
 	"github.com/sesslog/sesslog/internal/tracing"
@@ -209,12 +211,33 @@ func (n *node) openServer(ctx context.Context) (err error) {
 			n.logger.Warn("the log's tokens cannot be read yet", "err", err)
 		}
 	}
-	n.server = server.New(n.apiConfig())
+	api := n.apiConfig()
+	if api.Prices, err = pricesIn(n.cfg.Prices); err != nil {
+		return err
+	}
+	n.server = server.New(api)
 	n.metrics.Watch(metrics.Node{
 		Log: n.log, Sessions: n.sessions, Cache: n.cache, Materializer: n.materializer, Directory: n.directory.index,
 		Blobs: n.blobs, Server: n.server, Store: n.store.lastError, Conn: n.broker.metrics(), Broker: n.broker.stats(),
 	})
 	return nil
+}
+
+// pricesIn returns the listed prices, and those in the file called name, if it is
+// not empty.
+func pricesIn(name string) (usage.Prices, error) {
+	if name == "" {
+		return usage.Listed(), nil
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return usage.Prices{}, fmt.Errorf("prices: %w", err)
+	}
+	own, err := usage.ReadPrices(data)
+	if err != nil {
+		return usage.Prices{}, fmt.Errorf("prices: %s: %w", name, err)
+	}
+	return usage.Listed().With(own), nil
 }
 
 func (n *node) apiConfig() server.Config {

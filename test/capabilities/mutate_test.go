@@ -99,6 +99,30 @@ var generalMutations = []mutation{
 		"if !slices.Contains(known, name) {", "if false {",
 	},
 	{
+		"usage", "every head has all answers", "core/usage/report.go",
+		"u.Agent == \"\" && (u.Total || counted[i])", "u.Agent == \"\"",
+	},
+	{
+		"usage", "models are not told apart", "core/usage/report.go",
+		"p.models[u.Model].add(u)", "p.models[\"p/claude\"].add(u)",
+	},
+	{
+		"usage", "each line of an answer counts", "core/usage/fold.go",
+		"known = known && u.Answer != \"\"; known", "known = false; known",
+	},
+	{
+		"usage", "sub-agents are the session's own agent", "core/dialect/claude/meter.go",
+		"	u.Agent = agent\n", "",
+	},
+	{
+		"usage", "what a fork took over is not told", "core/usage/report.go",
+		"if u.Inherited || shared[i] {", "if u.Inherited {",
+	},
+	{
+		"usage", "prices of the caller are ignored", "core/usage/price.go",
+		"	maps.Copy(models, more.Models)\n", "",
+	},
+	{
 		"dangling", "targets need not exist", "core/dialect/internal/tree/admit.go",
 		"!s.Has(it.Target) {", "!s.Has(it.Target) && false {",
 	},

@@ -27,5 +27,6 @@ func Commands(c *cli.App) []*cobra.Command {
 		searchCmd(a),
 		tailCmd(a),
 		treeCmd(a),
+		usageCmd(a),
 	}
 }
