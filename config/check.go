@@ -39,6 +39,9 @@ func Check(c Config) error {
 	if c.Limits.Line < 64<<10 || c.Limits.Line > c.Limits.Body {
 		bad("limits.line", "%s; use 64KiB to limits.body", c.Limits.Line)
 	}
+	if c.Limits.Memory != 0 && c.Limits.Memory < 16<<20 {
+		bad("limits.memory", "%s; use 0 or 16MiB or more", c.Limits.Memory)
+	}
 	if c.Snapshots.Cache < 1<<20 {
 		bad("snapshots.cache", "%s; use 1MiB or more", c.Snapshots.Cache)
 	}

@@ -112,6 +112,8 @@ type Watch struct {
 type Limits struct {
 	Body Size `yaml:"body" doc:"bytes of one request, and so of one imported file"`
 	Line Size `yaml:"line" doc:"bytes of one entry line"`
+	// Memory bounds what callers can have the node hold; see internal/memory.
+	Memory Size `yaml:"memory" doc:"memory for sessions in use, requests and answers; beyond it, requests wait and then get 503. 0: half of what the process may use (GOMEMLIMIT, or 90 % of the container's limit), 1GiB without a limit"`
 }
 
 // Logging is what the node says of itself.

@@ -165,7 +165,7 @@ func (w *toil) report(t *testing.T, round int, wrote, settled time.Duration) {
 			mib(w.f.cache), mib(int64(w.log.Shards())*w.f.garbage), mib(int64(w.log.Shards())*blockSize))
 		t.Log("round  appended   live    log  to live  files  cache   heap   open p50     p99   wrote settled")
 	}
-	inUse := memory()
+	inUse := heapInUse()
 	_, inMemory, _ := w.cache.Stats()
 	p50, p99 := w.openings(t)
 	t.Logf("%5d %9.1f %6.1f %6.1f %8.2f %6.1f %6.1f %6.1f %10s %7s %7s %7s", round, mib(w.appended.Load()), mib(w.live), mib(w.held),
@@ -183,7 +183,7 @@ func (w *toil) forget(t *testing.T, round int, inUse int64) {
 		return // other tests run in the process
 	}
 	most := 2*w.f.cache + heapBeside + int64(w.f.sessions)*heapForEach
-	for deadline := time.Now().Add(w.f.timeout); inUse > most; inUse = memory() {
+	for deadline := time.Now().Add(w.f.timeout); inUse > most; inUse = heapInUse() {
 		if time.Now().After(deadline) {
 			t.Fatalf("round %d: %d bytes of memory are in use, %d would do", round, inUse, most)
 		}
@@ -191,8 +191,8 @@ func (w *toil) forget(t *testing.T, round int, inUse int64) {
 	}
 }
 
-// memory returns the bytes of memory that the process uses.
-func memory() int64 {
+// heapInUse returns the bytes of memory that the process uses.
+func heapInUse() int64 {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/internal/memory"
 )
 
 // A Cache keeps open sessions in memory, and drops the least recently used ones
@@ -20,6 +21,7 @@ import (
 type Cache struct {
 	sessions *engine.Sessions
 	limit    int64
+	memory   *memory.Budget // of all sessions in memory; nil without a limit
 	loads    singleflight.Group
 	hits     atomic.Int64
 	misses   atomic.Int64
@@ -33,7 +35,10 @@ type Cache struct {
 // A cached is a session in a Cache, and what makes its rows.
 type cached struct {
 	*engine.Session
-	rows rowMaker
+	rows    rowMaker
+	lease   *memory.Lease // its size, until it is dropped and nobody uses it
+	users   int           // holds that have it
+	dropped bool
 }
 
 // NewCache returns an empty cache of up to limit bytes. It keeps one session even
@@ -42,9 +47,17 @@ func NewCache(sessions *engine.Sessions, limit int64) *Cache {
 	return &Cache{sessions: sessions, limit: limit, loading: make(chan struct{}, maxLoads), byID: map[core.SessionID]*list.Element{}, order: list.New()}
 }
 
+// WithMemory makes the sessions count against a budget, which may make the cache drop
+// those that are not in use. It returns c, and must be called before c is used.
+func (c *Cache) WithMemory(b *memory.Budget) *Cache {
+	c.memory = b
+	b.OnShortage(c.free)
+	return c
+}
+
 // Fresh returns the session in the state of the log's leader.
 func (c *Cache) Fresh(ctx context.Context, id core.SessionID) (*engine.Session, error) {
-	if s := c.lookup(id); s != nil {
+	if s := c.lookup(ctx, id); s != nil {
 		return s, s.Refresh(ctx)
 	}
 	s, joined, err := c.load(ctx, id)
@@ -63,14 +76,14 @@ func (c *Cache) Fresh(ctx context.Context, id core.SessionID) (*engine.Session, 
 // Get returns the session from memory, or loads it. Its state may lag behind the
 // log.
 func (c *Cache) Get(ctx context.Context, id core.SessionID) (*engine.Session, error) {
-	if s := c.lookup(id); s != nil {
+	if s := c.lookup(ctx, id); s != nil {
 		return s, nil
 	}
 	s, _, err := c.load(ctx, id)
 	return s, err
 }
 
-func (c *Cache) lookup(id core.SessionID) *engine.Session {
+func (c *Cache) lookup(ctx context.Context, id core.SessionID) *engine.Session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e, ok := c.byID[id]
@@ -80,7 +93,9 @@ func (c *Cache) lookup(id core.SessionID) *engine.Session {
 	}
 	c.hits.Add(1)
 	c.order.MoveToFront(e)
-	return e.Value.(*cached).Session
+	s := e.Value.(*cached)
+	c.hold(ctx, s)
+	return s.Session
 }
 
 // maxLoads limits concurrent loads: each takes a snapshot and the session made from
@@ -106,36 +121,64 @@ func (c *Cache) load(ctx context.Context, id core.SessionID) (s *engine.Session,
 		case <-ctx.Done():
 			return nil, fmt.Errorf("session %s: this node already loads too many sessions: %w", id, core.ErrUnavailable)
 		}
-		s, err := c.sessions.Open(ctx, id)
-		if err == nil {
-			c.Put(s)
+		lease := c.memory.Lease()
+		if c.memory != nil {
+			ctx = memory.With(ctx, lease)
 		}
-		return s, err
+		s, err := c.sessions.Open(ctx, id)
+		if err != nil {
+			lease.Release()
+			return nil, err
+		}
+		return c.put(s, lease), nil
 	})
 	select {
 	case r := <-ch:
 		if r.Err != nil {
 			return nil, !own, r.Err
 		}
-		return r.Val.(*engine.Session), !own, nil
+		s := r.Val.(*cached)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.hold(ctx, s)
+		return s.Session, !own, nil
 	case <-ctx.Done():
 		return nil, false, fmt.Errorf("session %s did not load in time: %w: %w", id, ctx.Err(), core.ErrUnavailable)
 	}
 }
 
 // Put keeps a session that the caller opened or created.
-func (c *Cache) Put(s *engine.Session) {
+func (c *Cache) Put(s *engine.Session) { c.put(s, c.memory.Lease()) }
+
+// put keeps a session, which lease paid for.
+func (c *Cache) put(s *engine.Session, lease *memory.Lease) *cached {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if e, ok := c.byID[s.ID()]; ok {
-		if e.Value.(*cached).Session != s {
-			e.Value = &cached{Session: s}
-		}
+	e, ok := c.byID[s.ID()]
+	if ok && e.Value.(*cached).Session == s {
+		lease.Release()
 		c.order.MoveToFront(e)
-	} else {
-		c.byID[s.ID()] = c.order.PushFront(&cached{Session: s})
+		return e.Value.(*cached)
 	}
+	if ok {
+		c.drop(e)
+	}
+	kept := &cached{Session: s, lease: lease}
+	c.byID[s.ID()] = c.order.PushFront(kept)
 	c.trim()
+	return kept
+}
+
+// drop removes e from the cache. Callers that hold it may still use it, and it counts
+// until the last one ends.
+func (c *Cache) drop(e *list.Element) {
+	s := e.Value.(*cached)
+	c.order.Remove(e)
+	delete(c.byID, s.ID())
+	s.dropped = true
+	if s.users == 0 {
+		s.lease.Release()
+	}
 }
 
 // rowsOf returns what makes the rows of s. It is kept with the cached session.
@@ -156,19 +199,38 @@ func (c *Cache) shrink() {
 }
 
 // trim drops the least recently used sessions until the rest fits, except those
-// that have the only copy of lines (see engine.Session.Owes). It asks each for its
-// current size.
+// that have the only copy of lines (see engine.Session.HasPendingRepair) and those in
+// use. It asks each for its current size.
 func (c *Cache) trim() {
 	var sum int64
 	for e := c.order.Front(); e != nil; {
 		next := e.Next()
 		s := e.Value.(*cached)
-		sum += s.Size()
-		if sum > c.limit && e != c.order.Front() && !s.HasPendingRepair() {
-			c.order.Remove(e)
-			delete(c.byID, s.ID())
+		size := s.Size()
+		sum += size
+		s.lease.Resize(size)
+		if sum > c.limit && e != c.order.Front() && s.mayDrop() {
+			c.drop(e)
 		}
 		e = next
+	}
+}
+
+// mayDrop reports whether a session can be loaded again, and dropping it gives memory
+// back.
+func (s *cached) mayDrop() bool { return s.users == 0 && !s.HasPendingRepair() }
+
+// free drops the least recently used sessions until their size is at least bytes.
+func (c *Cache) free(bytes int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for e := c.order.Back(); e != nil && bytes > 0; {
+		before := e.Prev()
+		if s := e.Value.(*cached); s.mayDrop() {
+			bytes -= s.Size()
+			c.drop(e)
+		}
+		e = before
 	}
 }
 
@@ -205,7 +267,6 @@ func (c *Cache) Forget(id core.SessionID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e, ok := c.byID[id]; ok {
-		c.order.Remove(e)
-		delete(c.byID, id)
+		c.drop(e)
 	}
 }

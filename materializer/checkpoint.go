@@ -17,6 +17,10 @@ import (
 // maxWriting limits concurrent snapshots.
 const maxWriting = 4
 
+// draftFactor is how many bytes a snapshot in progress takes for each of its session:
+// the plain bytes, the packed ones, and those unpacked for comparison.
+const draftFactor = 3
+
 // retryAfter is the delay after a failed checkpoint.
 const retryAfter = 20 * time.Second
 
@@ -88,6 +92,11 @@ func (m *Materializer) checkpointOnce(ctx context.Context, s *engine.Session) (_
 		defer func() { <-m.writing }()
 	case <-ctx.Done():
 		return nil, fmt.Errorf("snapshot of session %s: %w: %w", s.ID(), ctx.Err(), core.ErrUnavailable)
+	}
+	lease := m.cfg.Cache.memory.Lease()
+	defer lease.Release()
+	if err := lease.Grow(ctx, draftFactor*s.Size()); err != nil {
+		return nil, fmt.Errorf("snapshot of session %s: %w", s.ID(), err)
 	}
 	d := s.Draft(func(seq uint64, sum core.Digest) string {
 		return SnapshotKey(m.cfg.Log.Name(), s.ID(), seq, sum)

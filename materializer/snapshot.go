@@ -14,6 +14,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/snapshot"
 	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/internal/memory"
 )
 
 // Snapshots stores snapshots in a bucket.
@@ -108,10 +109,13 @@ func (b *Blobs) Put(ctx context.Context, p []byte) (core.Digest, error) {
 	return core.Digest(ref), BlobError(err)
 }
 
-// Get implements storage.Blobs.
+// Get implements storage.Blobs. The bytes are added to the lease of ctx.
 func (b *Blobs) Get(ctx context.Context, d core.Digest) ([]byte, error) {
 	p, err := b.store.Get(ctx, blobstore.Ref(d))
-	return p, BlobError(err)
+	if err != nil {
+		return nil, BlobError(err)
+	}
+	return p, memory.Grow(ctx, int64(len(p)))
 }
 
 // BlobError maps errors of blobstore to those of core.

@@ -10,13 +10,21 @@ import (
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/snapshot"
+	"github.com/sesslog/sesslog/internal/memory"
 )
+
+// loadFactor is how many bytes a load takes for each of a snapshot: its plain bytes,
+// and the object, which for incompressible lines is as large.
+const loadFactor = 2
 
 // Load implements engine.Snapshots. It checks an object that is byte-identical to
 // the one stored before it returns. For other objects, and snapshots of several
 // parts, the digest of the plain bytes is computed concurrently and may still be
 // when Load returns.
 func (s *Snapshots) Load(ctx context.Context, m *core.Manifest) (plain []byte, checked func() error, err error) {
+	if err := memory.Grow(ctx, loadFactor*m.Size); err != nil {
+		return nil, nil, err
+	}
 	if len(m.Parts) == 0 {
 		return s.load(ctx, m.Whole())
 	}

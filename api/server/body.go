@@ -11,6 +11,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/storage"
+	"github.com/sesslog/sesslog/internal/memory"
 )
 
 // readBody returns the request's body. The caller calls release when it no longer
@@ -20,28 +21,22 @@ func (s *Server) readBody(r *http.Request) (body []byte, release func(), err err
 	if r.ContentLength > most {
 		return nil, nil, fmt.Errorf("the body has %d bytes, %d are allowed (limits.body, or the token's): %w", r.ContentLength, most, core.ErrTooLarge)
 	}
-	var held []func()
-	release = func() {
-		for _, f := range held {
-			f()
-		}
-	}
+	small, large := s.limiters.small.Lease(), s.limiters.memory.Lease()
+	release = func() { small.Release(); large.Release() }
 	var b []byte
 	for {
 		if len(b) == cap(b) {
 			// Double the buffer, up to slightly more than the limit, so that the
 			// last read detects a body that exceeds it.
 			more := min(max(int64(cap(b)), 64<<10), most+4096-int64(cap(b)))
-			limiter := s.limiters.small
+			lease := small
 			if int64(cap(b))+more > smallBody {
-				limiter = s.limiters.large
+				lease = large
 			}
-			free, err := limiter.acquire(r.Context(), more)
-			if err != nil {
+			if err := lease.Grow(r.Context(), more); err != nil {
 				release()
 				return nil, nil, err
 			}
-			held = append(held, free)
 			b = append(make([]byte, 0, int64(cap(b))+more), b...)
 		}
 		n, err := r.Body.Read(b[len(b):cap(b)])
@@ -49,13 +44,24 @@ func (s *Server) readBody(r *http.Request) (body []byte, release func(), err err
 		if err == nil {
 			continue
 		}
-		if err == io.EOF {
+		if err != io.EOF {
+			release()
+			return nil, nil, bodyError(len(b), err)
+		}
+		if len(b) <= smallBody {
 			return b, release, nil
 		}
-		release()
-		return nil, nil, bodyError(len(b), err)
+		if err := large.Grow(r.Context(), bodyWork*int64(len(b))); err != nil {
+			release()
+			return nil, nil, err
+		}
+		return b, release, nil
 	}
 }
+
+// bodyWork is how many bytes the work on a large body takes for each of it: the
+// entries with their ids, the record's body, and its compressed form.
+const bodyWork = 3
 
 func bodyError(n int, err error) error {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
@@ -67,33 +73,36 @@ func bodyError(n int, err error) error {
 // fetchTimeout is how long a large body may take to arrive from the blob store.
 const fetchTimeout = time.Minute
 
+// uncountedBody is the size below which a body counts as a part of its follower.
+const uncountedBody = 16 << 10
+
 // sharedBodies holds the bodies of records that are being sent to followers, each
 // once: memory use does not grow with the number of slow followers of the same
 // record.
 type sharedBodies struct {
-	large *limiter
-	mu    sync.Mutex
-	held  map[core.Chain]*sharedBody
+	sent *memory.Budget
+	mu   sync.Mutex
+	held map[core.Chain]*sharedBody
 }
 
 // A sharedBody is being fetched until ready is closed.
 type sharedBody struct {
-	users   int
-	ready   chan struct{}
-	body    []byte
-	err     error
-	release func()
+	users int
+	ready chan struct{}
+	body  []byte
+	err   error
+	lease *memory.Lease
 }
 
-func newSharedBodies(large *limiter) *sharedBodies {
-	return &sharedBodies{large: large, held: map[core.Chain]*sharedBody{}}
+func newSharedBodies(sent *memory.Budget) *sharedBodies {
+	return &sharedBodies{sent: sent, held: map[core.Chain]*sharedBody{}}
 }
 
 // take returns the body of z. The caller must not change it, and calls release
 // when it no longer uses it. It returns core.ErrUnavailable if there is no room
 // for the body.
 func (b *sharedBodies) take(ctx context.Context, z *storage.Lazy) (body []byte, release func(), err error) {
-	if z.Packed.Weight() < smallBody {
+	if z.Packed.Weight() < uncountedBody {
 		body, err = z.Body(ctx)
 		return body, func() {}, err
 	}
@@ -126,13 +135,11 @@ func (b *sharedBodies) fetch(ctx context.Context, z *storage.Lazy, h *sharedBody
 	defer close(h.ready)
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
-	free, err := b.large.acquire(ctx, z.Packed.Weight())
-	if err != nil {
-		h.err = err
+	h.lease = b.sent.Lease()
+	if h.err = h.lease.Grow(ctx, z.Packed.Weight()); h.err != nil {
 		return
 	}
-	h.release = free
-	h.body, h.err = z.Body(ctx)
+	h.body, h.err = z.Body(memory.With(ctx, nil))
 }
 
 // release ends one use of h.
@@ -147,8 +154,6 @@ func (b *sharedBodies) release(key core.Chain, h *sharedBody) {
 	}
 	go func() { // the fetch may still run
 		<-h.ready
-		if h.release != nil {
-			h.release()
-		}
+		h.lease.Release()
 	}()
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/sesslog/sesslog/core/image"
 	"github.com/sesslog/sesslog/core/storage"
 	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/internal/memory"
 )
 
 const (
@@ -159,7 +160,7 @@ func (s *Server) sendEvent(ctx context.Context, out *eventWriter, z *storage.Laz
 		if !bytes.Contains(line, []byte("blob:")) {
 			continue
 		}
-		if _, err := s.eventLine(ctx, line); ctx.Err() != nil {
+		if err := s.withEventLine(ctx, line, func([]byte) error { return nil }); ctx.Err() != nil {
 			return errAborted
 		} else if err != nil {
 			return out.problem(err)
@@ -171,30 +172,44 @@ func (s *Server) sendEvent(ctx context.Context, out *eventWriter, z *storage.Laz
 	return nil
 }
 
-// eventLine returns a line with its images, byte-identical if it fits on one line
-// of an event.
-func (s *Server) eventLine(ctx context.Context, line []byte) ([]byte, error) {
-	whole, err := s.cfg.Sessions.Inline(ctx, line)
+// withEventLine calls f with a line with its images, byte-identical if it fits on one
+// line of an event.
+func (s *Server) withEventLine(ctx context.Context, line []byte, f func([]byte) error) error {
+	lease := s.limiters.sent.Lease()
+	defer lease.Release()
+	whole, err := s.inline(ctx, lease, line)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if bytes.IndexByte(whole, '\r') < 0 && bytes.IndexByte(whole, '\n') < 0 && json.Valid(whole) {
-		return whole, nil
+		return f(whole)
 	}
-	return marshal(json.RawMessage(whole))
+	if err := lease.Grow(ctx, int64(len(whole))); err != nil {
+		return err
+	}
+	if whole, err = marshal(json.RawMessage(whole)); err != nil {
+		return err
+	}
+	return f(whole)
+}
+
+// inline returns a line with its images, which count as lease.
+func (s *Server) inline(ctx context.Context, lease *memory.Lease, line []byte) ([]byte, error) {
+	whole, err := s.cfg.Sessions.Inline(memory.With(ctx, lease), line)
+	if err == nil && len(whole) != len(line) {
+		err = lease.Grow(ctx, int64(len(whole)))
+	}
+	return whole, err
 }
 
 func (s *Server) sendLines(ctx context.Context, lines [][]byte, write func(...string) error) error {
 	for i, line := range lines {
-		whole, err := s.eventLine(ctx, line)
-		if err != nil {
-			return err
-		}
 		before := ","
 		if i == 0 {
 			before = `,"entries":[`
 		}
-		if err := s.sendLine(ctx, before, whole, write); err != nil {
+		err := s.withEventLine(ctx, line, func(whole []byte) error { return sendLine(before, whole, write) })
+		if err != nil {
 			return err
 		}
 	}
@@ -204,16 +219,7 @@ func (s *Server) sendLines(ctx context.Context, lines [][]byte, write func(...st
 	return write("]")
 }
 
-// sendLine sends a line. Large lines reserve memory while the follower reads
-// them.
-func (s *Server) sendLine(ctx context.Context, before string, line []byte, write func(...string) error) error {
-	if len(line) >= smallBody {
-		release, err := s.limiters.lines.acquire(ctx, int64(len(line)))
-		if err != nil {
-			return err
-		}
-		defer release()
-	}
+func sendLine(before string, line []byte, write func(...string) error) error {
 	if err := write(before); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -173,10 +174,12 @@ func leafEntry(st *core.State, leaf core.Leaf) (core.Entry, bool) {
 // byte aborts the answer.
 func (s *Server) lines(w http.ResponseWriter, r *http.Request, es []core.Entry) error {
 	w.Header().Set("Content-Type", "application/x-ndjson")
+	lease := s.limiters.memory.Lease()
+	defer lease.Release()
 	var buf bytes.Buffer
 	begun := false
 	for i := range es {
-		line, err := s.cfg.Sessions.Inline(r.Context(), es[i].Line)
+		line, err := s.inline(r.Context(), lease, es[i].Line)
 		if err != nil && r.Context().Err() != nil {
 			return errAborted
 		}
@@ -187,14 +190,28 @@ func (s *Server) lines(w http.ResponseWriter, r *http.Request, es []core.Entry) 
 		if err != nil {
 			return fmt.Errorf("entry %.64q: %w", es[i].ID, err)
 		}
+		if buf.Len()+len(line) > chunkSize { // a large line is not copied
+			begun = true
+			if writeAll(w, buf.Bytes(), line) != nil {
+				return errAborted
+			}
+			buf.Reset()
+			line = nil
+		}
 		buf.Write(line)
 		buf.WriteByte('\n')
-		if buf.Len() < 1<<20 && i+1 < len(es) {
-			continue
-		}
-		begun = true
-		if _, err := buf.WriteTo(w); err != nil {
-			return errAborted
+		lease.Release()
+	}
+	if writeAll(w, buf.Bytes()) != nil {
+		return errAborted
+	}
+	return nil
+}
+
+func writeAll(w io.Writer, parts ...[]byte) error {
+	for _, b := range parts {
+		if _, err := w.Write(b); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -210,6 +227,9 @@ func (s *Server) exportAs(w http.ResponseWriter, r *http.Request, as string) err
 	}
 	to, err := dialect.Named(as)
 	if err != nil {
+		return err
+	}
+	if err := reserve(r, sess); err != nil {
 		return err
 	}
 	var res convert.Result

@@ -26,7 +26,7 @@ func (s *Server) Handler() http.Handler {
 		case rt.has(follower | feedFollower):
 			mux.Handle(rt.pattern, s.observed(s.serve(rt, s.following(s.withDryRun(rt, s.handlerOf(rt))))))
 		default:
-			h := s.shared(withWriteDeadline(s.withDryRun(rt, s.handlerOf(rt))))
+			h := s.shared(withWriteDeadline(s.holding(s.withDryRun(rt, s.handlerOf(rt)))))
 			mux.Handle(rt.pattern, s.observed(s.serve(rt, h)))
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/access"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/memory"
 )
 
 // limiterTimeout is how long a request waits at a limiter.
@@ -63,11 +64,12 @@ type limiters struct {
 	requests  *shares // that are being answered, followers not counted
 	followers *limiter
 	feeds     *limiter // followers of several sessions: each has the broker watch shards for it
-	small     *limiter // bytes of bodies up to 1 MiB each
-	large     *limiter // bytes of larger bodies, and of records on their way to followers
-	lines     *limiter // bytes of large lines on their way to followers
 	heavy     *limiter // answers that are built whole before they are sent
 	dry       *limiter // dry runs: each loads the session for itself
+
+	memory *memory.Budget // sessions, bodies larger than 1 MiB, and answers
+	small  *memory.Budget // bodies up to 1 MiB
+	sent   *memory.Budget // records on their way to followers
 }
 
 // smallBody is the size up to which a body counts as small: many large bodies do
@@ -77,24 +79,47 @@ const smallBody = 1 << 20
 // maxRequests is how many requests a node answers at a time.
 const maxRequests = 1000
 
-func newLimiters(maxBody int64) limiters {
+// newLimiters returns limiters with two small budgets beside b, so that those that use
+// it up delay neither small appends nor followers.
+func newLimiters(b *memory.Budget) limiters {
+	_, bytes, _ := b.Stats()
 	return limiters{
 		requests:  newShares(newLimiter("requests", maxRequests, 0)),
 		followers: newLimiter("followers", 1000, 0),
 		feeds:     newLimiter("followers of several sessions", 50, 0),
-		small:     newLimiter("bytes of small bodies", 128<<20, limiterTimeout),
-		large:     newLimiter("bytes of large bodies", maxBody+smallBody, limiterTimeout),
-		lines:     newLimiter("bytes of large lines", 128<<20, limiterTimeout),
 		heavy:     newLimiter("answers being built", 32, limiterTimeout),
 		dry:       newLimiter("dry runs", 4, limiterTimeout),
+		memory:    b,
+		small:     memory.NewBudget("small bodies", bytes/6),
+		sent:      memory.NewBudget("records for followers", bytes/6),
 	}
 }
 
 func (g limiters) bounds() map[string]api.Bound {
 	return map[string]api.Bound{
 		"requests": g.requests.bound(), "followers": g.followers.bound(), "feeds": g.feeds.bound(),
-		"smallBytes": g.small.bound(), "largeBytes": g.large.bound(),
-		"lineBytes": g.lines.bound(), "heavy": g.heavy.bound(), "dry": g.dry.bound(),
+		"memory": boundOf(g.memory), "smallBytes": boundOf(g.small), "followerBytes": boundOf(g.sent),
+		"heavy": g.heavy.bound(), "dry": g.dry.bound(),
+	}
+}
+
+func boundOf(b *memory.Budget) api.Bound {
+	used, limit, refused := b.Stats()
+	return api.Bound{Used: used, Limit: limit, Refused: refused}
+}
+
+// holding answers with h while the sessions that it opens, and the blobs that it
+// reads, count against the node's memory.
+func (s *Server) holding(h handler) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		ctx, end := s.cfg.Cache.Hold(r.Context())
+		defer end()
+		if s.routeOf(r).about == inPath { // others read one session after the other
+			lease := s.limiters.memory.Lease()
+			defer lease.Release()
+			ctx = memory.With(ctx, lease)
+		}
+		return h(w, r.WithContext(ctx))
 	}
 }
 

@@ -71,10 +71,11 @@ func (s *Server) joinParts(ctx context.Context, parts []core.Digest) (content []
 	if len(missing.digests) > 0 {
 		return nil, nil, missing
 	}
-	release, err = s.limiters.large.acquire(ctx, size)
+	lease, err := s.limiters.memory.Acquire(ctx, (1+bodyWork)*size)
 	if err != nil {
 		return nil, nil, err
 	}
+	release = lease.Release
 	joined := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
 	for _, d := range parts {
 		switch err := s.readPart(ctx, joined, size, d); {

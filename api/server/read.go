@@ -14,6 +14,7 @@ import (
 	"github.com/sesslog/sesslog/core/image"
 	"github.com/sesslog/sesslog/core/tree"
 	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/internal/memory"
 )
 
 func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
@@ -118,6 +119,9 @@ func (s *Server) tree(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if err := reserve(r, sess); err != nil {
+		return err
+	}
 	var tree []display.TreeNode
 	err = viewAt(r, sess, func(st *core.State) error {
 		v, err := viewOf(st, p, st.Leaf(core.MainHead))
@@ -149,6 +153,9 @@ func (s *Server) context(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if err := reserve(r, sess); err != nil {
+		return err
+	}
 	var built json.RawMessage
 	var es []core.Entry
 	external := false
@@ -175,6 +182,9 @@ func (s *Server) context(w http.ResponseWriter, r *http.Request) error {
 		out, err = s.cfg.Sessions.Resolve(r.Context(), out, callerOf(r.Context()).readable(own))
 	} else {
 		out, err = s.cfg.Sessions.Inline(r.Context(), out)
+	}
+	if err == nil && len(out) > len(built) {
+		err = memory.Grow(r.Context(), 2*int64(len(out)-len(built))) // the images as text
 	}
 	if err != nil {
 		return err
@@ -275,6 +285,15 @@ func (s *Server) state(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	return s.lines(w, r, append([]core.Entry{{Line: first}}, es...))
+}
+
+// builtFactor is how many bytes an answer that is built of a session takes for each of
+// it: the answer, and copies of its parts.
+const builtFactor = 3
+
+// reserve reserves memory for an answer that is built of a session.
+func reserve(r *http.Request, sess *engine.Session) error {
+	return memory.Grow(r.Context(), builtFactor*sess.Size())
 }
 
 // children answers with the children of the entry ?of=, or with the roots.

@@ -63,7 +63,7 @@ func marshal(v any) ([]byte, error) {
 func answerRaw(w http.ResponseWriter, status int, b []byte) error {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(b, '\n')) // the caller may have left
+	_ = writeAll(w, b, []byte{'\n'}) // the caller may have left
 	return nil
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/sesslog/sesslog/core/recordio"
 	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/internal/memory"
 	"github.com/sesslog/sesslog/materializer"
 )
 
@@ -53,11 +54,11 @@ func (s *Server) renewBlob(r *http.Request, want api.BlobWant) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	release, err := s.limiters.large.acquire(r.Context(), info.Size)
+	lease, err := s.limiters.memory.Acquire(r.Context(), info.Size)
 	if err != nil {
 		return false, err
 	}
-	defer release()
+	defer lease.Release()
 	src, err := s.cfg.Blobs.Open(r.Context(), blobstore.Ref(want.Digest)) // what is stored, not what a cache remembers
 	if err != nil {
 		return false, nil
@@ -181,11 +182,10 @@ func (s *Server) restore(w http.ResponseWriter, r *http.Request) error {
 	if err := s.sameLog(in.Log); err != nil {
 		return err
 	}
-	records, release, err := s.readRecords(r, rest)
+	records, err := s.readRecords(r, rest)
 	if err != nil {
 		return err
 	}
-	defer release()
 	st, err := s.cfg.Sessions.Refold(r.Context(), id, in.Seq, in.Chain, records)
 	if err != nil {
 		return senderFault(err)
@@ -212,42 +212,32 @@ func senderFault(err error) error {
 }
 
 // readRecords reads the records of a restore, and the bodies that are blobs.
-func (s *Server) readRecords(r *http.Request, b []byte) (records []*core.Record, release func(), err error) {
-	var held []func()
-	release = func() {
-		for _, f := range held {
-			f()
-		}
-	}
+func (s *Server) readRecords(r *http.Request, b []byte) (records []*core.Record, err error) {
 	for rec, err := range recordio.All(b) {
 		if err == nil && !rec.Spill.IsZero() {
-			var free func()
-			if free, err = s.fetchBody(r, rec); free != nil {
-				held = append(held, free)
-			}
+			err = s.fetchBody(r, rec)
 		}
 		if err != nil {
-			release()
-			return nil, nil, senderFault(err)
+			return nil, senderFault(err)
 		}
 		records = append(records, &rec.Record)
 	}
-	return records, release, nil
+	return records, nil
 }
 
-func (s *Server) fetchBody(r *http.Request, rec *recordio.Record) (release func(), err error) {
+func (s *Server) fetchBody(r *http.Request, rec *recordio.Record) error {
 	info, err := s.cfg.Blobs.Stat(r.Context(), blobstore.Ref(rec.Spill))
 	if errors.Is(err, blobstore.ErrNotFound) {
-		return nil, fmt.Errorf("the body of record %d, %s, is not here; put it first: %w", rec.Seq, rec.Spill, core.ErrNotFound)
+		return fmt.Errorf("the body of record %d, %s, is not here; put it first: %w", rec.Seq, rec.Spill, core.ErrNotFound)
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if release, err = s.limiters.large.acquire(r.Context(), info.Size); err != nil {
-		return nil, err
+	if err := memory.Grow(r.Context(), info.Size); err != nil {
+		return err
 	}
 	rec.Body, err = s.cfg.Blobs.Get(r.Context(), blobstore.Ref(rec.Spill))
-	return release, err
+	return err
 }
 
 // hasBlobs rejects records that refer to blobs which are not here.

@@ -16,6 +16,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/usage"
 	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/internal/memory"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/doctor"
 	"github.com/sesslog/sesslog/materializer/gc"
@@ -70,6 +71,9 @@ type Config struct {
 	Store     func(context.Context) error
 	StoreSeen func() error
 
+	// Memory is what callers can have the node hold, with the sessions of Cache;
+	// default 1 GiB.
+	Memory *memory.Budget
 	// MaxBody and MaxLine bound a request's body and one line of it, in bytes;
 	// default 256 MiB and 64 MiB.
 	MaxBody int64
@@ -115,16 +119,19 @@ func New(cfg Config) *Server {
 	if cfg.Prices.Models == nil {
 		cfg.Prices = usage.Listed()
 	}
+	if cfg.Memory == nil {
+		cfg.Memory = memory.NewBudget("memory", 1<<30)
+	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	s := &Server{cfg: cfg, started: time.Now(), inproc: newPipeListener(), limiters: newLimiters(cfg.MaxBody), usage: newTokenUsage(), parts: &sentParts{}, folds: &folds{byID: map[core.SessionID]*foldOf{}}}
+	s := &Server{cfg: cfg, started: time.Now(), inproc: newPipeListener(), limiters: newLimiters(cfg.Memory), usage: newTokenUsage(), parts: &sentParts{}, folds: &folds{byID: map[core.SessionID]*foldOf{}}}
 	s.byPattern = map[string]*route{}
 	for _, rt := range routes() {
 		s.routes = append(s.routes, &rt)
 		s.byPattern[rt.pattern] = &rt
 	}
-	s.bodies = newSharedBodies(s.limiters.large)
+	s.bodies = newSharedBodies(s.limiters.sent)
 	s.restores = &restoreRuns{server: s, pause: restorePause, running: map[string]*restoreRun{}}
 	s.drain, s.stop = context.WithCancel(context.Background())
 	return s

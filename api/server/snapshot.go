@@ -12,6 +12,7 @@ import (
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/internal/memory"
 )
 
 // object sends a snapshot's object as it is stored.
@@ -51,11 +52,9 @@ func (s *Server) objectOfParts(w http.ResponseWriter, r *http.Request, key strin
 	if m == nil || m.Object != key || len(m.Parts) == 0 {
 		return absent
 	}
-	release, err := s.limiters.large.acquire(r.Context(), 2*m.Size)
-	if err != nil {
+	if err := memory.Grow(r.Context(), 2*m.Size); err != nil {
 		return err
 	}
-	defer release()
 	packed, err := s.cfg.Snapshots.Packed(r.Context(), m)
 	if err != nil {
 		return err
@@ -88,6 +87,9 @@ func (s *Server) snapshot(w http.ResponseWriter, r *http.Request) error {
 	}
 	m, err := s.latestManifest(r.Context(), sess)
 	if err != nil {
+		return err
+	}
+	if err := memory.Grow(r.Context(), 2*m.Size); err != nil {
 		return err
 	}
 	plain, err := s.cfg.Snapshots.Read(r.Context(), m)

@@ -43,7 +43,9 @@ func run(ctx context.Context, args, env []string, out, errOut io.Writer) error {
 			return load(&cfg, file, env, cmd)
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return serve(cmd.Context(), cfg, out, logger(cfg.Logging, errOut))
+			log := logger(cfg.Logging, errOut)
+			limitMemory(log)
+			return serve(cmd.Context(), cfg, out, log)
 		},
 	}
 	root.PersistentFlags().StringVar(&file, "config", "", "YAML file with settings (SESS_CONFIG)")

@@ -20,6 +20,7 @@ import (
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/core/usage"
 	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/internal/memory"
 	"github.com/sesslog/sesslog/internal/metrics"
 	"github.com/sesslog/sesslog/internal/tracing"
 	"github.com/sesslog/sesslog/materializer"
@@ -59,6 +60,7 @@ type node struct {
 	log      *stream.Log
 	sessions *engine.Sessions
 	durable  *engine.Sessions // sessions without the caches of snapshots
+	memory   *memory.Budget   // of what callers can have the node hold
 	cache    *materializer.Cache
 	guard    *materializer.Guard
 
@@ -157,7 +159,9 @@ func (n *node) openLog(ctx context.Context) error {
 	// Truncation, repair and deletion rely on snapshots in the object store, not on
 	// copies on this node's disk.
 	n.durable = n.sessions.WithSnapshots(materializer.NewSnapshots(n.bucket))
-	n.cache = materializer.NewCache(n.sessions, int64(n.cfg.Snapshots.Cache))
+	n.memory = memoryBudget(n.cfg)
+	_, bytes, _ := n.memory.Stats()
+	n.cache = materializer.NewCache(n.sessions, min(int64(n.cfg.Snapshots.Cache), bytes/2)).WithMemory(n.memory)
 	return nil
 }
 
@@ -252,7 +256,7 @@ func (n *node) apiConfig() server.Config {
 		Node: n.cfg.Node, Version: version(), BlobsAt: n.store.where,
 		Ready: n.broker.check, Store: n.store.check, StoreSeen: n.store.lastError,
 		Metrics: n.metrics.Handler(n.logger), Observe: n.metrics.Request, Tracer: n.tracer,
-		MaxBody: int64(n.cfg.Limits.Body), MaxLine: int(n.cfg.Limits.Line), Access: n.cfg.Logging.Access, Logger: n.logger,
+		Memory: n.memory, MaxBody: int64(n.cfg.Limits.Body), MaxLine: int(n.cfg.Limits.Line), Access: n.cfg.Logging.Access, Logger: n.logger,
 	}
 }
 

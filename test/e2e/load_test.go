@@ -131,7 +131,7 @@ func TestOverloadStoresOrRefuses(t *testing.T) {
 		t.Errorf("%d clients took %d MiB", clients, more>>20)
 	}
 	st, err := c.Status(ctx)
-	if err != nil || st.Bounds["appends"].Used != 0 || st.Bounds["smallBytes"].Used != 0 || st.Bounds["largeBytes"].Used != 0 {
+	if err != nil || st.Bounds["appends"].Used != 0 || st.Bounds["smallBytes"].Used != 0 || st.Bounds["followerBytes"].Used != 0 {
 		t.Errorf("after the load: %+v, %v", st.Bounds, err)
 	}
 }
@@ -157,7 +157,7 @@ func TestStuckFollowersShareOneRecord(t *testing.T) {
 	before := memoryOf(t, n.Pid(), "VmRSS")
 	const followers = 20
 	for range followers {
-		stuckFollower(t, ctx, c.Base, "stuck-session")
+		stuckFollower(t, ctx, c.Base, "stuck-session", 400)
 	}
 	for { // until all of them wait at the record
 		st, err := c.Status(ctx)
@@ -183,14 +183,14 @@ func TestStuckFollowersShareOneRecord(t *testing.T) {
 	if err != nil || st.Bounds["followers"].Used != followers {
 		t.Fatalf("%+v, %v", st.Bounds, err)
 	}
-	t.Logf("%d followers: memory %d MiB before, %d MiB with them; %+v", followers, before>>20, most>>20, st.Bounds["largeBytes"])
+	t.Logf("%d followers: memory %d MiB before, %d MiB with them; %+v", followers, before>>20, most>>20, st.Bounds["followerBytes"])
 	if more := most - before; more > 400<<20 {
 		t.Errorf("%d followers of one record of 32 MiB took %d MiB", followers, more>>20)
 	}
 }
 
-// stuckFollower requests a session's records and reads only the first few bytes.
-func stuckFollower(t *testing.T, ctx context.Context, base, id string) {
+// stuckFollower requests a session's records and reads only the first bytes.
+func stuckFollower(t *testing.T, ctx context.Context, base, id string, first int) {
 	t.Helper()
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", strings.TrimPrefix(base, "http://"))
 	if err != nil {
@@ -201,7 +201,7 @@ func stuckFollower(t *testing.T, ctx context.Context, base, id string) {
 		t.Fatal(err)
 	}
 	fmt.Fprintf(conn, "GET /v1/sessions/%s/events HTTP/1.1\r\nHost: localhost\r\n\r\n", id)
-	if _, err := io.ReadFull(conn, make([]byte, 400)); err != nil {
+	if _, err := io.ReadFull(conn, make([]byte, first)); err != nil {
 		t.Fatal(err)
 	}
 }
