@@ -38,10 +38,7 @@ func (a app) root() *cobra.Command {
 				_ = cmd.Help()
 				return cli.Usagef("no verb given")
 			}
-			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-				return cli.Usagef("unknown verb %.128q; did you mean %.128q?", args[0], near[0])
-			}
-			return cli.Usagef("unknown verb %.128q", args[0])
+			return unknownVerb(cmd, args[0])
 		},
 		PersistentPreRun: func(*cobra.Command, []string) { a.Start() },
 	}
@@ -50,6 +47,8 @@ func (a app) root() *cobra.Command {
 	cmd.SetErr(a.Stderr)
 	cmd.CompletionOptions.DisableDefaultCmd = true // there is completionCmd
 	cmd.SuggestionsMinimumDistance = 2
+	cmd.Version = thisVersion().Version
+	cmd.SetVersionTemplate("sessctl {{.Version}}\n")
 	a.AddFlags(cmd.PersistentFlags())
 	cmd.AddCommand(a.commands()...)
 	a.complete(cmd)
@@ -57,4 +56,27 @@ func (a app) root() *cobra.Command {
 	addTopics(cmd)
 	setHelp(cmd)
 	return cmd
+}
+
+// unknownVerb is the error for a name that is no verb. It proposes the verb that
+// begins most like it.
+func unknownVerb(root *cobra.Command, name string) error {
+	near, begins := "", -1
+	for _, verb := range root.SuggestionsFor(name) {
+		if n := commonPrefix(verb, name); n > begins {
+			near, begins = verb, n
+		}
+	}
+	if near == "" {
+		return cli.Usagef("unknown verb %.128q; list the verbs with: sessctl help --all", name)
+	}
+	return cli.Usagef("unknown verb %.128q; did you mean %.128q?", name, near)
+}
+
+func commonPrefix(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
 }

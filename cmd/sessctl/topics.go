@@ -1,6 +1,10 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
 
 const rootHelp = `sessctl reads, writes and moves the sessions of agents that are kept in a log. It
 sends HTTP requests to a node and needs neither NATS nor an object store.
@@ -15,7 +19,7 @@ request and returns the result, but stores nothing.`
 
 const rootExample = `sessctl import ~/.pi/agent/sessions
 sessctl ls
-sessctl tree 019a
+sessctl search flaky test
 sessctl resume 019a -- pi`
 
 // topics are pages of help that belong to no single verb.
@@ -156,6 +160,8 @@ do that.`,
 
 // addTopics adds the pages of help that belong to no verb: sessctl help NAME.
 func addTopics(root *cobra.Command) {
+	flags := "These flags work with every verb.\n\n" + strings.TrimSuffix(root.PersistentFlags().FlagUsagesWrapped(helpWidth), "\n")
+	root.AddCommand(&cobra.Command{Use: "flags", Short: "Flags of all verbs", Long: flags})
 	for _, t := range topics {
 		root.AddCommand(&cobra.Command{Use: t.name, Short: t.FileTitle, Long: t.text})
 	}

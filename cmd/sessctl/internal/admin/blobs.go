@@ -57,7 +57,7 @@ sessctl blobs ls --limit 100`,
 			return a.blobsLs(ctx, f)
 		},
 	}
-	cmd.Flags().IntVar(&f.limit, "limit", 0, "list at most `N` blobs, 0 for all")
+	cmd.Flags().IntVarP(&f.limit, "limit", "n", 0, "list at most `N` blobs, 0 for all")
 	f.from.add(cmd)
 	return cmd
 }

@@ -23,10 +23,10 @@ func eraseCmd(a app) *cobra.Command {
 snapshots, and the nodes' data for listings and searches. The log keeps who
 erased it, when and why. The id is never used again. A session that was not in
 the trash for as long as the node's setting trash.window is refused, unless --now
-is given. A session on hold is always refused. Write the SESSION in full. A
-session that cannot be read may be recoverable (sessctl verify --repair, sessctl
-restore); --damaged erases it nevertheless. If the brokers sync late (the node's
-setting nats.sync), erase waits for twice that interval and says so.
+is given. A session on hold is always refused. A session that cannot be read may
+be recoverable (sessctl verify --repair, sessctl restore); --damaged erases it
+nevertheless. If the brokers sync late (the node's setting nats.sync), erase waits
+for twice that interval and says so.
 
 The receipt lists what was removed, and what remains until when: unused blobs
 until the next blob collection, backups until they are pruned. Sessions that were
@@ -65,7 +65,7 @@ type eraseFlags struct {
 }
 
 func (a app) erase(ctx context.Context, arg string, f eraseFlags) error {
-	node, id, err := a.inFull(arg)
+	node, id, err := a.anySession(ctx, arg)
 	if err != nil {
 		return err
 	}
@@ -106,14 +106,16 @@ func (a app) erase(ctx context.Context, arg string, f eraseFlags) error {
 	})
 }
 
-// inFull accepts only a complete id, because the operation is irreversible.
-func (a app) inFull(arg string) (*client.Client, core.SessionID, error) {
-	id, err := core.ParseSessionID(arg)
-	if err != nil {
-		return nil, "", cli.Hintf(cli.Usagef("%q is not a complete session id", arg), "list the ids with: sessctl ls, sessctl ls --deleted")
+// anySession returns the session that arg names, in the trash or not.
+func (a app) anySession(ctx context.Context, arg string) (*client.Client, core.SessionID, error) {
+	node, id, err := a.InLog(ctx, arg)
+	if err == nil {
+		return node, id, nil
 	}
-	node, err := a.Client()
-	return node, id, err
+	if node, id, trashErr := a.InLogOrTrash(ctx, arg, true); trashErr == nil {
+		return node, id, nil
+	}
+	return nil, "", err
 }
 
 func (a app) printErasable(f report.Found) error {

@@ -18,7 +18,7 @@ func redactCmd(a app) *cobra.Command {
 		Long: `Shows the lines that would replace the entries. With --yes they do: the content is
 removed from the session, its snapshots, its records, and from listings and
 searches, and these entries cannot get other content. Ids, links, types, roles,
-times and numbers stay, so that the agent can continue. Write the SESSION in full.
+times and numbers stay, so that the agent can continue.
 
 Only the named entries are redacted. Other entries that quote them (labels,
 summaries, names) stay, and so do sessions that were made from this one, which are
@@ -55,7 +55,7 @@ type redactFlags struct {
 }
 
 func (a app) redact(ctx context.Context, arg string, entries []string, f redactFlags) error {
-	node, id, err := a.inFull(arg)
+	node, id, err := a.anySession(ctx, arg)
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ sessctl history flaky test`,
 	}
 	cmd.Flags().StringVar(&f.cwd, "cwd", "", "only prompts from this `DIR`")
 	cmd.Flags().StringVar(&f.session, "session", "", "only prompts of this `SESSION`")
-	cmd.Flags().IntVar(&f.limit, "limit", 50, "list at most `N` prompts, 0 for all")
+	cmd.Flags().IntVarP(&f.limit, "limit", "n", 50, "list at most `N` prompts, 0 for all")
 	return cmd
 }
 

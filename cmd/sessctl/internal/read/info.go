@@ -23,8 +23,9 @@ import (
 func infoCmd(a app) *cobra.Command {
 	var p profileFlag
 	cmd := &cobra.Command{
-		Use:   "info SESSION",
-		Short: "Show a session at a glance",
+		Use:        "info SESSION",
+		SuggestFor: []string{"show", "get"},
+		Short:      "Show a session at a glance",
 		Long: `Shows the session as its agent sees it: header, entries by type, leaf, name and
 labels, and facts that only this agent has. For a session in the log it also shows
 heads and holders, origin and cost. With --profile it shows the view of another

@@ -64,7 +64,7 @@ sessctl ls --state interrupted --watch`,
 	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "then print each change")
 	cmd.Flags().StringVar(&f.sort, "sort", "", "order by `KEY`: modified, created, name, size, cost or entries (default modified)")
 	cmd.Flags().BoolVar(&f.reverse, "reverse", false, "reverse the order: the oldest, smallest or cheapest first, names from the last")
-	cmd.Flags().IntVar(&f.limit, "limit", 0, "list at most `N` sessions, 0 for all (default 100 in a table, all in JSON)")
+	cmd.Flags().IntVarP(&f.limit, "limit", "n", 0, "list at most `N` sessions, 0 for all (default 100 in a table, all in JSON)")
 	return cmd
 }
 

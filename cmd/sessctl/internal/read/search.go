@@ -47,7 +47,7 @@ sessctl search '"exactly this"' --since 7d`,
 	cmd.Flags().StringVar(&f.session, "session", "", "only entries of this `SESSION`")
 	cmd.Flags().StringVar(&f.from, "from", "", "only entries of `TIME` or later, in the format of --since")
 	cmd.Flags().StringVar(&f.to, "to", "", "only entries of `TIME` or before")
-	cmd.Flags().IntVar(&f.limit, "limit", 50, "list at most `N` entries, 0 for all")
+	cmd.Flags().IntVarP(&f.limit, "limit", "n", 50, "list at most `N` entries, 0 for all")
 	return cmd
 }
 

@@ -13,8 +13,9 @@ func rmCmd(a app) *cobra.Command {
 	var undo bool
 	var why string
 	cmd := &cobra.Command{
-		Use:   "rm SESSION",
-		Short: "Move a session to the trash, or restore it",
+		Use:        "rm SESSION",
+		SuggestFor: []string{"delete", "remove", "trash"},
+		Short:      "Move a session to the trash, or restore it",
 		Long: `Moves the session to the trash; --undo restores it. Nothing is erased.
 
 With -o json: one object with id and deleted (true or false).`,
