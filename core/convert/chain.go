@@ -2,9 +2,11 @@ package convert
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/item"
+	"github.com/sesslog/sesslog/core/optional"
 )
 
 // chain converts what the source's agent would still send to its model of path.
@@ -21,6 +23,20 @@ func (c *conversion) chain(path []core.Entry) {
 	parent := ""
 	for _, it := range c.relevant(path) {
 		parent = c.put(it, "", parent)
+	}
+	c.leaf = leafAt(parent)
+}
+
+// narration converts what the session says as a whole.
+func (c *conversion) narration(from optional.Narrator) {
+	its, err := from.ReadAll(c.Header, c.Entries, c.Leaf)
+	if err != nil {
+		c.err = err
+		return
+	}
+	parent := ""
+	for _, it := range its {
+		parent = c.put(it, c.newID("item "+strconv.Itoa(len(c.out))), parent)
 	}
 	c.leaf = leafAt(parent)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/sesslog/sesslog/core/bundle"
 	"github.com/sesslog/sesslog/core/item"
 	"github.com/sesslog/sesslog/core/newid"
+	"github.com/sesslog/sesslog/core/optional"
 )
 
 // A Request says what to convert. Convert does not modify its entries.
@@ -70,9 +71,12 @@ func Convert(q Request) (Result, error) {
 		Request: q, lost: map[string]int{}, taken: map[string]bool{}, kept: map[string]bool{},
 		last: map[string]string{}, first: map[string]string{}, models: map[string]model{}, tools: map[string]string{},
 	}
-	if isChain(q.To) {
+	switch n, narrates := q.From.(optional.Narrator); {
+	case narrates:
+		c.narration(n)
+	case isChain(q.To):
 		c.chain(path)
-	} else {
+	default:
 		c.tree(path)
 	}
 	if c.err != nil {

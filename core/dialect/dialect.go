@@ -12,6 +12,7 @@ import (
 	"github.com/sesslog/sesslog/core/dialect/codex"
 	"github.com/sesslog/sesslog/core/dialect/nova"
 	"github.com/sesslog/sesslog/core/dialect/omp"
+	"github.com/sesslog/sesslog/core/dialect/opencode"
 	"github.com/sesslog/sesslog/core/dialect/openrath"
 	"github.com/sesslog/sesslog/core/dialect/operator"
 	"github.com/sesslog/sesslog/core/dialect/pi"
@@ -24,6 +25,7 @@ import (
 var table = []Profile{
 	{Name: "openrath", Dialect: openrath.Dialect{}, family: "openrath"},
 	{Name: "codex", Dialect: codex.Dialect{}, family: "codex"},
+	{Name: "opencode", Dialect: opencode.Dialect{}, family: "opencode"},
 	{Name: "nova", Dialect: nova.Dialect{}, family: "nova"},
 	{Name: "claude", Dialect: claude.Dialect{}, family: "claude"},
 	{Name: "omp", Dialect: omp.Dialect{}, family: "pi"},

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/item"
 )
 
 // A Checker is a core.Dialect whose agent ignores lines of its own types that break
@@ -92,4 +93,13 @@ type ForkCounter interface {
 	// ForkMark makes the line that a session gets when the session with header
 	// child was forked from it, without id and time, for Fill.
 	ForkMark(child core.Header) []byte
+}
+
+// A Narrator is a core.Dialect whose entries change what earlier ones say, so that
+// what a session says is not what its entries say one by one.
+type Narrator interface {
+	// ReadAll returns what the session says at leaf, in its order, as far as its
+	// agent would still send it to a model. Returns core.ErrNotFound if
+	// leaf names an entry that does not exist.
+	ReadAll(h core.Header, es []core.Entry, leaf core.Leaf) ([]item.Item, error)
 }

@@ -39,10 +39,6 @@ func (Dialect) EntryID(random [16]byte) string { return hex.EncodeToString(rando
 // NewHeader makes the header of a session.
 func (Dialect) NewHeader(f core.HeaderFields) []byte { return envelope.NewHeader(dialectName, f) }
 
-// agentParent marks the parent in a header as the thread that started this one
-// as a sub-agent. Any other parent is the thread that this one was forked from.
-const agentParent = "subagent:"
-
 // Header reads a line that NewHeader made.
 func (Dialect) Header(line []byte) (core.Header, error) {
 	h, err := envelope.Header(dialectName, line)
@@ -52,22 +48,7 @@ func (Dialect) Header(line []byte) (core.Header, error) {
 	if h.ID == "" || len(h.ID) > maxID {
 		return h, fmt.Errorf("the header has an id of %d characters, 1 to %d are allowed: %w", len(h.ID), maxID, core.ErrInvalid)
 	}
-	if h.Parent == "" {
-		return h, nil
-	}
-	if parent, ok := cutAgent(h.Parent); ok {
-		h.Parents, h.Lineage = []string{parent}, "subagent"
-		return h, nil
-	}
-	h.Parents, h.Lineage = []string{h.Parent}, "fork"
-	return h, nil
-}
-
-func cutAgent(parent string) (string, bool) {
-	if len(parent) > len(agentParent) && parent[:len(agentParent)] == agentParent {
-		return parent[len(agentParent):], true
-	}
-	return parent, false
+	return envelope.WithLineage(h), nil
 }
 
 // Entry reads any line as an entry. A name and a label have no place in the

@@ -165,7 +165,7 @@ func packLines(w *envelope.Writer, path string, data []byte, inTree bool) ([]cor
 func headerOf(m meta) []byte {
 	f := core.HeaderFields{ID: m.thread, Time: m.time, CWD: m.cwd, Parent: m.forkedFrom}
 	if m.parent != "" {
-		f.Parent = agentParent + m.parent
+		f.Parent = envelope.AgentParent(m.parent)
 	}
 	return Dialect{}.NewHeader(f)
 }

@@ -128,8 +128,8 @@ func newMeta(h core.Header, history []rolloutLine) []byte {
 	b = jsjson.AppendString(b, when)
 	b = append(b, `,"type":"session_meta","payload":{"id":`...)
 	b = jsjson.AppendString(b, h.ID)
-	if parent, isAgent := cutAgent(h.Parent); parent != "" && !isAgent {
-		b = jsonl.AppendMember(b, "forked_from_id", parent)
+	if h.Lineage == "fork" {
+		b = jsonl.AppendMember(b, "forked_from_id", h.Parent)
 	}
 	b = jsonl.AppendMember(b, "timestamp", when)
 	b = jsonl.AppendMember(b, "cwd", h.CWD)

@@ -13,7 +13,7 @@ import (
 // replaced. No other byte changes, and line itself is not modified. A line
 // without such a member is returned unchanged.
 func WithText(line []byte, name, text string) []byte {
-	return withValue(line, name, func(old []byte) []byte {
+	return Replace(line, name, func(old []byte) []byte {
 		if jsjson.Value(old).Kind() != '"' {
 			return old
 		}
@@ -23,7 +23,7 @@ func WithText(line []byte, name, text string) []byte {
 
 // WithTextIn is WithText for a member of the object that outer is.
 func WithTextIn(line []byte, outer, name, text string) []byte {
-	return withValue(line, outer, func(old []byte) []byte {
+	return Replace(line, outer, func(old []byte) []byte {
 		if jsjson.Value(old).Kind() != '{' {
 			return old
 		}
@@ -33,7 +33,7 @@ func WithTextIn(line []byte, outer, name, text string) []byte {
 
 // WithNumber is WithText for a member that is a number, and its text.
 func WithNumber(line []byte, name string, number []byte) []byte {
-	return withValue(line, name, func(old []byte) []byte {
+	return Replace(line, name, func(old []byte) []byte {
 		if _, ok := jsjson.Value(old).Number(); !ok {
 			return old
 		}
@@ -41,7 +41,11 @@ func WithNumber(line []byte, name string, number []byte) []byte {
 	})
 }
 
-func withValue(line []byte, name string, change func(old []byte) []byte) []byte {
+// Replace returns line, one JSON object, with the value of the member called name
+// replaced by what change makes of it. Every member of that name is replaced. No
+// other byte changes, and line itself is not modified. A line without such a
+// member, or that is not one JSON object, is returned unchanged.
+func Replace(line []byte, name string, change func(old []byte) []byte) []byte {
 	d := jsontext.NewDecoder(bytes.NewBuffer(line), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
 		return line

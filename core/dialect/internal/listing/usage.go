@@ -30,8 +30,8 @@ func (n *UsageNames) Use(model string, v jsjson.Value) (u usage.Use, ok bool) {
 	u.Input, u.Output = Count(o.Get(n.Input)), Count(o.Get(n.Output))
 	u.CacheRead, u.CacheWrite = Count(o.Get(n.CacheRead)), Count(o.Get(n.CacheWrite))
 	if cost, ok := jsonl.Nested(o.Get("cost")); ok {
-		if f, ok := cost.Get("total").Number(); ok && math.Abs(f) <= maxCost {
-			u.Cost, u.HasCost = f, true
+		if n, ok := Cost(cost.Get("total")); ok {
+			u.Cost, u.HasCost = n, true
 		}
 	}
 	return u, true
@@ -43,6 +43,12 @@ func ModelName(provider, model string) string {
 		return model
 	}
 	return provider + "/" + model
+}
+
+// Cost returns v as a cost. ok is false if v is not a number in that range.
+func Cost(v jsjson.Value) (n float64, ok bool) {
+	f, ok := v.Number()
+	return f, ok && math.Abs(f) <= maxCost
 }
 
 // Count returns v as a number of tokens, or 0 if it is not a number in that
