@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -288,4 +289,28 @@ func TestRunExitCodesMatchShells(t *testing.T) {
 	wantResult(t, f.run("run", "--", plain), 126, "", "cannot be started: permission denied")
 	wantResult(t, f.run("run", "agent"), cli.ExitUsage, "", "after two dashes")
 	wantResult(t, f.run("run", "--"), cli.ExitUsage, "", "after two dashes")
+}
+
+// More lines than the terminal has are shown by the pager, fewer are not.
+func TestLongOutputIsShownByThePager(t *testing.T) {
+	t.Parallel()
+	lines := `{"type":"session","version":3,"id":"paged-2026","timestamp":"2026-01-05T09:00:00.000Z","cwd":"/w"}` + "\n"
+	for i := range 40 {
+		parent := "null"
+		if i > 0 {
+			parent = fmt.Sprintf(`"%08d"`, i-1)
+		}
+		lines += fmt.Sprintf(`{"type":"message","id":"%08d","parentId":%s,"timestamp":"2026-01-05T09:00:01.000Z","message":{"role":"user","content":"line %d."}}`+"\n", i, parent, i)
+	}
+	path := filepath.Join(t.TempDir(), "long.jsonl")
+	if err := os.WriteFile(path, []byte(lines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string]string{
+		"PAGER='sed s/^/page:/' sessctl tree " + path:            `page:00000039`,
+		"PAGER='sed s/^/page:/' sessctl tree " + path + " | cat": `\n00000039`,
+		"PAGER=no-such-pager sessctl tree " + path:               `\n00000039`,
+	} {
+		inTerminal(t, "sh", "-c", args).shows(want)
+	}
 }

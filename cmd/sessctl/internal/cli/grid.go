@@ -66,8 +66,15 @@ func pick[T any](s []T, indexes []int) []T {
 	return out
 }
 
-// Flush prints the rows. On a screen that is too narrow, the widest cells are cut.
+// Flush prints the rows.
 func (g *Grid) Flush() error {
+	_, err := io.WriteString(g.screen, g.String())
+	return err
+}
+
+// String returns the lines of the rows. On a screen that is too narrow, the widest
+// cells are cut.
+func (g *Grid) String() string {
 	widths := g.widths()
 	var b strings.Builder
 	for r, row := range g.rows {
@@ -79,8 +86,7 @@ func (g *Grid) Flush() error {
 		}
 		b.WriteString(g.paint(r, last, g.screen.Fit(row[last], used)) + "\n")
 	}
-	_, err := io.WriteString(g.screen, b.String())
-	return err
+	return b.String()
 }
 
 func (g *Grid) paint(row, column int, cell string) string {

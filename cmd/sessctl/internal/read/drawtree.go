@@ -2,7 +2,6 @@ package read
 
 import (
 	"cmp"
-	"io"
 	"slices"
 	"strings"
 
@@ -43,8 +42,7 @@ func (a app) drawTree(nodes []display.TreeNode, marks map[string][]string, texts
 			b.WriteString(a.treeRow(&d, i) + "\n")
 		}
 	}
-	_, err := io.WriteString(a.Stdout, b.String())
-	return err
+	return a.PrintPage(b.String())
 }
 
 // isStep reports whether node i only leads from its parent to its child.

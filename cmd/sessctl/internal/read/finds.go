@@ -1,7 +1,6 @@
 package read
 
 import (
-	"io"
 	"strings"
 
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
@@ -59,8 +58,7 @@ func (a app) printFinds(fs finds) error {
 			b.WriteString("  " + a.Stdout.Paint(cli.Dim, label) + "  " + text + "\n")
 		}
 	}
-	_, err := io.WriteString(a.Stdout, b.String())
-	return err
+	return a.PrintPage(b.String())
 }
 
 func (a app) findHeading(f find) string {

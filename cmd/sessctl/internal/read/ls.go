@@ -111,7 +111,7 @@ func (a app) ls(ctx context.Context, f lsFlags) error {
 		a.Notef("no sessions; add one with: sessctl import FILE, or: sessctl run -- AGENT")
 		return nil
 	}
-	if err := a.printRows(rows); err != nil {
+	if err := a.PrintPage(a.table(rows).String()); err != nil {
 		return err
 	}
 	if more {
@@ -120,9 +120,10 @@ func (a app) ls(ctx context.Context, f lsFlags) error {
 	return nil
 }
 
-func (a app) printRows(rows []catalog.Row) error {
+// table returns rows as a table.
+func (a app) table(rows []catalog.Row) *cli.Grid {
 	if a.Wide {
-		return a.printWideRows(rows)
+		return a.wideTable(rows)
 	}
 	g := a.NewGrid()
 	g.Colors(cli.Yellow, cli.Cyan, cli.Dim, "", "", cli.Green, cli.Dim, "")
@@ -136,7 +137,7 @@ func (a app) printRows(rows []catalog.Row) error {
 			cli.Project(r.CWD), cli.OrDash(cmp.Or(r.Name, r.First)))
 	}
 	g.DropEmpty()
-	return g.Flush()
+	return g
 }
 
 func messagesText(r catalog.Row) string {
@@ -146,12 +147,12 @@ func messagesText(r catalog.Row) string {
 	return strconv.Itoa(r.Messages)
 }
 
-func (a app) printWideRows(rows []catalog.Row) error {
+func (a app) wideTable(rows []catalog.Row) *cli.Grid {
 	g := a.NewGrid()
 	g.Row("ID", "AGENT", "CREATED", "MODIFIED", "ENTRIES", "RECORDS", "SIZE", "STATE", "TAGS", "NAME", "CWD", "FIRST")
 	for _, r := range rows {
 		g.Row(string(r.ID), r.Dialect, a.TimeText(r.Created), a.TimeText(r.Modified), strconv.Itoa(r.Entries), cli.Uint(r.Seq), cli.Bytes(r.Size),
 			cli.RowState(r), cli.OrDash(strings.Join(r.Tags, ",")), cli.OrDash(r.Name), cli.OrDash(r.CWD), r.First)
 	}
-	return g.Flush()
+	return g
 }

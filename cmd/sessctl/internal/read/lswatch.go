@@ -40,7 +40,7 @@ func (a app) watchOnce(ctx context.Context, node *client.Client, o catalog.Filte
 		return err
 	}
 	if a.Format != cli.JSON {
-		err = a.printRows(rows)
+		err = a.table(rows).Flush()
 	}
 	for i := range rows {
 		if a.Format == cli.JSON && err == nil {
