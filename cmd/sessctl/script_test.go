@@ -1,13 +1,12 @@
 package main
 
 import (
-	"errors"
 	"flag"
-	"os/exec"
-	"strconv"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 var update = flag.Bool("update", false, "write what the tests expect anew")
@@ -32,21 +31,6 @@ func TestScripts(t *testing.T) {
 			env.Setenv("TZ", "UTC")
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"code": expectCode},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"code": testkit.ExpectCode},
 	})
-}
-
-func expectCode(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 2 {
-		ts.Fatalf("usage: code N command [args...]")
-	}
-	want, err := strconv.Atoi(args[0])
-	ts.Check(err)
-	got := 0
-	if exit, ok := errors.AsType[*exec.ExitError](ts.Exec(args[1], args[2:]...)); ok {
-		got = exit.ExitCode()
-	}
-	if got != want {
-		ts.Fatalf("exit code %d, want %d", got, want)
-	}
 }

@@ -122,6 +122,25 @@ const (
 // the model that answered. An Model before the message preserves it.
 const LostModel = "which model answered"
 
+// LostOfAnswer returns what is lost of an answer in a format that has a place for
+// its blocks alone.
+func (it *Item) LostOfAnswer() (lost []string) {
+	if it.Model != "" {
+		lost = append(lost, LostModel)
+	}
+	if it.Usage != nil {
+		lost = append(lost, "what an answer cost")
+	}
+	switch it.Stop {
+	case StopLength, StopFilter, StopError, StopAborted:
+		lost = append(lost, "that an answer was cut short")
+	}
+	if it.Error != "" {
+		lost = append(lost, "an answer's error")
+	}
+	return lost
+}
+
 // Usage is what a session cost: counts of tokens, and Cost in the provider's
 // currency as the agent wrote it.
 type Usage struct {

@@ -46,6 +46,28 @@ func publishLarge(t *testing.T, s *embedded.Server, n int) (pos uint64) {
 	return pos
 }
 
+// filled starts a server in dir, with n messages in the stream S that are durable, and
+// returns the last position.
+func filled(t *testing.T, dir string, n int) (*embedded.Server, uint64) {
+	t.Helper()
+	s := start(t, group(dir))
+	makeStream(t, s, "S", 1)
+	last := publishLarge(t, s, n)
+	durable(t, s, "S", last)
+	return s, last
+}
+
+func purge(t *testing.T, s *embedded.Server, opts ...jetstream.StreamPurgeOpt) {
+	t.Helper()
+	st, err := jetStream(t, s).Stream(t.Context(), "S")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Purge(t.Context(), opts...); err != nil {
+		t.Fatal(err)
+	}
+}
+
 var largeBody = []byte(strings.Repeat("x", 100<<10))
 
 // copyRunning copies the files of a running server as a power cut would leave them if
@@ -139,17 +161,11 @@ func TestReplacedBlockIsRestoredAfterPowerCut(t *testing.T) {
 	last := publishLarge(t, s, 50)
 	durable(t, s, "S", last)
 	held.Store(true)
-	st, err := jetStream(t, s).Stream(t.Context(), "S")
-	if err != nil {
-		t.Fatal(err)
-	}
 	before, err := os.Stat(blocks(t, dir)[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := st.Purge(t.Context(), jetstream.WithPurgeSequence(40)); err != nil {
-		t.Fatal(err)
-	}
+	purge(t, s, jetstream.WithPurgeSequence(40))
 	after, err := os.Stat(blocks(t, dir)[0])
 	if err != nil || os.SameFile(before, after) {
 		t.Fatalf("the purge did not replace the block (%v)", err)
@@ -200,10 +216,7 @@ func TestFlushCoversRotatedBlocks(t *testing.T) {
 func TestRotatedBlocksAreLinkedBeforeTheyAreDurable(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s := start(t, group(dir))
-	makeStream(t, s, "S", 1)
-	last := publishLarge(t, s, 3)
-	durable(t, s, "S", last)
+	s, last := filled(t, dir, 3)
 	last = publishLarge(t, s, 200) // several blocks of 8 MiB
 	durable(t, s, "S", last)
 	cut := copyRunning(t, dir)
@@ -221,17 +234,8 @@ func TestRotatedBlocksAreLinkedBeforeTheyAreDurable(t *testing.T) {
 func TestDurablePurgeSurvivesPowerCut(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s := start(t, group(dir))
-	makeStream(t, s, "S", 1)
-	last := publishLarge(t, s, 200)
-	durable(t, s, "S", last)
-	st, err := jetStream(t, s).Stream(t.Context(), "S")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := st.Purge(t.Context(), jetstream.WithPurgeSequence(190)); err != nil {
-		t.Fatal(err)
-	}
+	s, _ := filled(t, dir, 200)
+	purge(t, s, jetstream.WithPurgeSequence(190))
 	durable(t, s, "S", 0)
 	cut := copyRunning(t, dir)
 	s2 := start(t, group(cut))
@@ -243,17 +247,8 @@ func TestDurablePurgeSurvivesPowerCut(t *testing.T) {
 func TestEmptiedStreamKeepsItsLastSequence(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s := start(t, group(dir))
-	makeStream(t, s, "S", 1)
-	last := publishLarge(t, s, 3)
-	durable(t, s, "S", last)
-	st, err := jetStream(t, s).Stream(t.Context(), "S")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := st.Purge(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	s, last := filled(t, dir, 3)
+	purge(t, s)
 	durable(t, s, "S", 0)
 	s2 := start(t, group(copyRunning(t, dir)))
 	if state := streamInfo(t, s2, "S").State; state.Msgs != 0 || state.LastSeq != last {

@@ -1,12 +1,10 @@
 package capabilities
 
 import (
-	"errors"
 	"flag"
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -15,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/sesslog/sesslog/internal/testkit"
 
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
@@ -61,7 +61,7 @@ func TestScenarios(t *testing.T) {
 			return os.Mkdir(filepath.Join(env.WorkDir, "home"), 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code": expectCode, "http": request, "id": keep,
+			"code": testkit.ExpectCode, "http": request, "id": keep,
 		},
 	})
 }
@@ -92,21 +92,6 @@ func startNodes(t *testing.T, bin string) []*harness.Node {
 	}
 	harness.StartAll(t, cluster)
 	return cluster
-}
-
-func expectCode(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 2 {
-		ts.Fatalf("usage: code N command [args...]")
-	}
-	want, err := strconv.Atoi(args[0])
-	ts.Check(err)
-	got := 0
-	if exit, ok := errors.AsType[*exec.ExitError](ts.Exec(args[1], args[2:]...)); ok {
-		got = exit.ExitCode()
-	}
-	if got != want {
-		ts.Fatalf("exit code %d, want %d", got, want)
-	}
 }
 
 func request(ts *testscript.TestScript, neg bool, args []string) {

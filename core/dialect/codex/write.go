@@ -94,18 +94,8 @@ func (w *writer) answer(it *item.Item) {
 			w.lose(lostBlock(b.Kind))
 		}
 	}
-	if it.Model != "" {
-		w.lose(item.LostModel)
-	}
-	if it.Usage != nil {
-		w.lose("what an answer cost")
-	}
-	switch it.Stop {
-	case item.StopLength, item.StopFilter, item.StopError, item.StopAborted:
-		w.lose("that an answer was cut short")
-	}
-	if it.Error != "" {
-		w.lose("an answer's error")
+	for _, what := range it.LostOfAnswer() {
+		w.lose(what)
 	}
 }
 

@@ -149,10 +149,17 @@ func (Dialect) NewHeader(f core.HeaderFields) []byte {
 
 // Header is the header record that OpenRath writes for s.
 func (s Session) Header() []byte {
+	parents := s.Parents
+	if parents == nil {
+		parents = []string{}
+	}
 	b := append([]byte(`{"record_type": "header", "schema_version": `), strconv.Itoa(Version)...)
 	b = appendMember(b, "id", quoted(s.ID))
 	b = appendMember(b, "created_at", quoted(s.Created))
-	b = s.appendLineage(b)
+	b = appendMember(b, "parent_session_ids", jsonOf(parents))
+	b = appendMember(b, "lineage_operator", quoted(s.Operator))
+	b = appendMember(b, "lineage_kind", quoted(string(s.Kind)))
+	b = appendMember(b, "lineage_extras", extrasText(s.Extras))
 	b = appendMember(b, "sandbox_backend", quotedOrNull(s.Sandbox.Backend))
 	spec := []byte(s.Sandbox.Spec)
 	if spec == nil {
@@ -160,18 +167,6 @@ func (s Session) Header() []byte {
 	}
 	b = appendMember(b, "sandbox_spec", spec)
 	return append(appendMember(b, "sandbox_handle_id", quotedOrNull(s.Sandbox.Handle)), '}')
-}
-
-// appendLineage appends the four members that describe where s came from.
-func (s Session) appendLineage(b []byte) []byte {
-	parents := s.Parents
-	if parents == nil {
-		parents = []string{}
-	}
-	b = appendMember(b, "parent_session_ids", jsonOf(parents))
-	b = appendMember(b, "lineage_operator", quoted(s.Operator))
-	b = appendMember(b, "lineage_kind", quoted(string(s.Kind)))
-	return appendMember(b, "lineage_extras", extrasText(s.Extras))
 }
 
 func extrasText(extras []Extra) []byte {

@@ -62,18 +62,8 @@ func (w *writer) answer(it *item.Item) Chunk {
 	if s, some := w.texts(rest); some {
 		content = &s
 	}
-	if it.Model != "" {
-		w.lose("which model answered")
-	}
-	if it.Usage != nil {
-		w.lose("what an answer cost")
-	}
-	switch it.Stop {
-	case item.StopLength, item.StopFilter, item.StopError, item.StopAborted:
-		w.lose("that an answer was cut short")
-	}
-	if it.Error != "" {
-		w.lose("an answer's error")
+	for _, what := range it.LostOfAnswer() {
+		w.lose(what)
 	}
 	return AssistantTurn(content, calls...)
 }

@@ -10,21 +10,31 @@ import (
 // AllSessions lists sessions page by page, up to o.Limit if it is not 0. It reports
 // whether there are more.
 func AllSessions(ctx context.Context, node *client.Client, o catalog.Filter) (rows []catalog.Row, more bool, err error) {
-	limit := o.Limit
-	for {
-		o.Limit = PageSize
-		if limit > 0 {
-			o.Limit = min(PageSize, limit-len(rows))
-		}
+	return Pages(o.Limit, o.After, func(n int, after string) ([]catalog.Row, string, error) {
+		o.Limit, o.After = n, after
 		page, err := node.List(ctx, o)
+		return page.Sessions, page.Next, err
+	})
+}
+
+// Pages calls page, beginning at at, until it has limit items, or all if limit is 0.
+// page returns up to n items and where the next page begins, empty if there is none.
+// Pages reports whether there are more.
+func Pages[T any](limit int, at string, page func(n int, at string) (items []T, next string, err error)) (all []T, more bool, err error) {
+	for {
+		n := PageSize
+		if limit > 0 {
+			n = min(n, limit-len(all))
+		}
+		items, next, err := page(n, at)
 		if err != nil {
 			return nil, false, err
 		}
-		rows = append(rows, page.Sessions...)
-		if page.Next == "" || page.Next == o.After || limit > 0 && len(rows) >= limit {
-			return rows, page.Next != "" && page.Next != o.After, nil
+		all = append(all, items...)
+		if next == "" || next == at || limit > 0 && len(all) >= limit {
+			return all, next != "" && next != at, nil
 		}
-		o.After = page.Next
+		at = next
 	}
 }
 

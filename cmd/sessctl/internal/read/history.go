@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/session/catalog"
 )
@@ -69,7 +68,13 @@ func (a app) history(ctx context.Context, f historyFlags) error {
 			return err
 		}
 	}
-	prompts, last, err := allPrompts(ctx, node, q, f.limit)
+	var behind int
+	prompts, more, err := cli.Pages(f.limit, "", func(n int, before string) ([]catalog.Prompt, string, error) {
+		q.Limit, q.Before = n, before
+		page, err := node.Prompts(ctx, q)
+		behind = page.Behind
+		return page.Prompts, page.Next, err
+	})
 	if err != nil {
 		return err
 	}
@@ -79,33 +84,13 @@ func (a app) history(ctx context.Context, f historyFlags) error {
 	if err := a.printPrompts(prompts); err != nil {
 		return err
 	}
-	if last.Behind > 0 {
-		a.Notef("the node has not indexed %d sessions yet; retry later", last.Behind)
+	if behind > 0 {
+		a.Notef("the node has not indexed %d sessions yet; retry later", behind)
 	}
-	if last.Next != "" {
+	if more {
 		a.Notef("there are more, list all with: --limit 0")
 	}
 	return nil
-}
-
-// allPrompts lists prompts page by page, up to limit if it is not 0, and also
-// returns the last page.
-func allPrompts(ctx context.Context, node *client.Client, q catalog.PromptQuery, limit int) (prompts []catalog.Prompt, last catalog.PromptPage, err error) {
-	for {
-		q.Limit = cli.PageSize
-		if limit > 0 {
-			q.Limit = min(cli.PageSize, limit-len(prompts))
-		}
-		last, err = node.Prompts(ctx, q)
-		if err != nil {
-			return nil, last, err
-		}
-		prompts = append(prompts, last.Prompts...)
-		if last.Next == "" || last.Next == q.Before || limit > 0 && len(prompts) >= limit {
-			return prompts, last, nil
-		}
-		q.Before = last.Next
-	}
 }
 
 func (a app) printPrompts(prompts []catalog.Prompt) error {

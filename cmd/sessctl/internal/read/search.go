@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/session/catalog"
 )
@@ -84,7 +83,11 @@ func (a app) search(ctx context.Context, f searchFlags) error {
 			return err
 		}
 	}
-	hits, more, err := allHits(ctx, node, q, f.limit)
+	hits, more, err := cli.Pages(f.limit, "", func(n int, before string) ([]catalog.Hit, string, error) {
+		q.Limit, q.Before = n, before
+		page, err := node.Search(ctx, q)
+		return page.Hits, page.Next, err
+	})
 	if err != nil {
 		return err
 	}
@@ -98,26 +101,6 @@ func (a app) search(ctx context.Context, f searchFlags) error {
 		a.Notef("there are more, list all with: --limit 0")
 	}
 	return nil
-}
-
-// allHits lists hits page by page, up to limit if it is not 0. It reports whether
-// there are more.
-func allHits(ctx context.Context, node *client.Client, q catalog.SearchQuery, limit int) (hits []catalog.Hit, more bool, err error) {
-	for {
-		q.Limit = cli.PageSize
-		if limit > 0 {
-			q.Limit = min(cli.PageSize, limit-len(hits))
-		}
-		page, err := node.Search(ctx, q)
-		if err != nil {
-			return nil, false, err
-		}
-		hits = append(hits, page.Hits...)
-		if page.Next == "" || page.Next == q.Before || limit > 0 && len(hits) >= limit {
-			return hits, page.Next != "", nil
-		}
-		q.Before = page.Next
-	}
 }
 
 func (a app) printHits(hits []catalog.Hit) error {
