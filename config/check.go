@@ -128,8 +128,8 @@ func checkNATS(c Config, bad reporter) {
 			}
 		}
 	}
-	if n.Sync == SyncGroup && (n.URL != "" || n.Listen != "" || c.Cluster.Name != "") {
-		bad("nats.sync", "group applies to a single embedded server without nats.listen; use 0")
+	if n.Sync == SyncGroup && !c.sharesFlushes() {
+		bad("nats.sync", "group applies to a single embedded server without nats.listen, and not on Windows; use auto")
 	}
 	pair(n.Cert, n.Key, "nats", bad)
 	if n.Creds != "" && n.NKey != "" {

@@ -1,6 +1,9 @@
 package config
 
-import "time"
+import (
+	"runtime"
+	"time"
+)
 
 // Config is the whole configuration of a node. Its doc tags are what
 // `sessnode config` prints.
@@ -51,7 +54,7 @@ type NATS struct {
 	Key      string `yaml:"key" doc:"file of that certificate's key"`
 	Listen   string `yaml:"listen" doc:"HOST:PORT where the embedded server accepts clients; empty: only this process"`
 	Token    string `yaml:"token" doc:"token that clients of the embedded server must show; required beyond loopback, and if the API requires a token" secret:"true"`
-	Sync     Sync   `yaml:"sync" doc:"flush interval of the embedded server; 0: each record before its answer; group: one flush for all that wait, on a single server without listen. Anything else can lose acknowledged records at a power cut. With url: that server's interval; 0: unknown, 2m is assumed"`
+	Sync     Sync   `yaml:"sync" doc:"flush interval of the embedded server; 0: each record before its answer; group: one flush for all that wait, on a single server without listen; auto: group if possible, otherwise 0. An interval can lose acknowledged records at a power cut. With url: that server's interval; 0: unknown, 2m is assumed"`
 	MaxStore Size   `yaml:"max_store" doc:"disk space for the embedded server; 0: three quarters of what is free"`
 }
 
@@ -130,6 +133,7 @@ func Default(data, host string) Config {
 		Data:      data,
 		Listen:    "127.0.0.1:7433",
 		Node:      host,
+		NATS:      NATS{Sync: SyncAuto},
 		Log:       Log{Name: "main", Garbage: 64 << 20},
 		Blobs:     Blobs{Store: "fs", Cache: 64 << 20, Disk: 1 << 30, Grace: Duration(24 * time.Hour), S3: S3{PathStyle: true}},
 		Snapshots: Snapshots{Cache: 512 << 20, MinTail: 256 << 10, Idle: Duration(30 * time.Second), Grace: Duration(time.Hour)},
@@ -137,6 +141,23 @@ func Default(data, host string) Config {
 		Limits:    Limits{Body: 256 << 20, Line: 64 << 20},
 		Logging:   Logging{Level: "info", Format: "text"},
 	}
+}
+
+// Settle replaces settings that follow from others.
+func Settle(c *Config) {
+	if c.NATS.Sync != SyncAuto {
+		return
+	}
+	c.NATS.Sync = 0
+	if c.sharesFlushes() {
+		c.NATS.Sync = SyncGroup
+	}
+}
+
+// sharesFlushes reports whether the node can use SyncGroup: all records go through it,
+// and the system can flush directories.
+func (c Config) sharesFlushes() bool {
+	return c.NATS.URL == "" && c.NATS.Listen == "" && c.Cluster.Name == "" && runtime.GOOS != "windows"
 }
 
 // Closed reports whether callers of the API are asked who they are.

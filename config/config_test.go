@@ -1,6 +1,7 @@
 package config
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 
@@ -11,6 +12,32 @@ func TestDefaultsAreValid(t *testing.T) {
 	t.Parallel()
 	if err := Check(Default("/data", "host")); err != nil {
 		t.Error(err)
+	}
+}
+
+// One flush for many records is the default where all records go through this node.
+func TestSingleNodeSharesFlushesByDefault(t *testing.T) {
+	t.Parallel()
+	group := SyncGroup
+	if runtime.GOOS == "windows" {
+		group = 0
+	}
+	for _, of := range []struct {
+		name string
+		set  func(*Config)
+		want Sync
+	}{
+		{"a single node", func(*Config) {}, group},
+		{"a node that was told otherwise", func(c *Config) { c.NATS.Sync = 0 }, 0},
+		{"other programs write to its server", func(c *Config) { c.NATS.Listen = "127.0.0.1:4222" }, 0},
+		{"an external server", func(c *Config) { c.NATS.URL = "nats://h:4222" }, 0},
+		{"a cluster", func(c *Config) { c.Cluster.Name = "c" }, 0},
+	} {
+		c := Default("/data", "host")
+		of.set(&c)
+		if Settle(&c); c.NATS.Sync != of.want {
+			t.Errorf("%s: %v", of.name, c.NATS.Sync)
+		}
 	}
 }
 

@@ -81,16 +81,24 @@ func (d *Duration) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// Sync is when a server flushes records: an interval, or SyncGroup.
+// Sync is when a server flushes records: an interval, SyncGroup or SyncAuto.
 type Sync time.Duration
 
-// SyncGroup is written as "group": records wait for a flush that they share. Nothing
-// is acknowledged before its flush.
-const SyncGroup Sync = -1
+const (
+	// SyncGroup is written as "group": records wait for a flush that they share.
+	// Nothing is acknowledged before its flush.
+	SyncGroup Sync = -1
+	// SyncAuto is written as "auto": SyncGroup where it is possible, and otherwise 0,
+	// each record before its answer. Settle replaces it.
+	SyncAuto Sync = -2
+)
 
 func (s Sync) String() string {
-	if s == SyncGroup {
+	switch s {
+	case SyncGroup:
 		return "group"
+	case SyncAuto:
+		return "auto"
 	}
 	return time.Duration(s).String()
 }
@@ -101,15 +109,17 @@ func (s Sync) Interval() time.Duration { return max(0, time.Duration(s)) }
 // MarshalText gives String.
 func (s Sync) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads "group", or a Duration.
+// UnmarshalText reads "group", "auto", or a Duration.
 func (s *Sync) UnmarshalText(b []byte) error {
-	if string(b) == SyncGroup.String() {
-		*s = SyncGroup
-		return nil
+	for _, named := range []Sync{SyncGroup, SyncAuto} {
+		if string(b) == named.String() {
+			*s = named
+			return nil
+		}
 	}
 	var d Duration
 	if err := d.UnmarshalText(b); err != nil {
-		return fmt.Errorf("%q is neither group nor a duration such as 0 or 30s", b)
+		return fmt.Errorf("%q is neither group, auto, nor a duration such as 0 or 30s", b)
 	}
 	*s = Sync(d)
 	return nil

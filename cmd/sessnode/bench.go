@@ -74,6 +74,7 @@ func benchServeCmd(out io.Writer) *cobra.Command {
 			if err := setFlags(&cfg, cmd); err != nil {
 				return err
 			}
+			config.Settle(&cfg)
 			ctx, stop := context.WithCancel(cmd.Context())
 			defer stop()
 			go func() {

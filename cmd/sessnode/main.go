@@ -94,6 +94,7 @@ func load(cfg *config.Config, file string, env []string, cmd *cobra.Command) err
 	if err := setFlags(cfg, cmd); err != nil {
 		return err
 	}
+	config.Settle(cfg)
 	if err := config.Check(*cfg); err != nil {
 		return fmt.Errorf("configuration (print it with: sessnode config):\n%w", err)
 	}

@@ -92,7 +92,9 @@ Roles:
 		RunE: func(*cobra.Command, []string) error {
 			for _, r := range natsRoles {
 				if r.name == role {
-					return printPermissions(out, role, r.what, cfg.Log.Name, shardsOf(*cfg))
+					external := *cfg
+					external.NATS.Sync = 0 // shared flushes are for the embedded server
+					return printPermissions(out, role, r.what, cfg.Log.Name, shardsOf(external))
 				}
 			}
 			return fmt.Errorf("--role %q: use one of\n%s", role, rolesText())

@@ -39,7 +39,7 @@ func TestNewNodeBecomesReady(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !s.Healthy || s.Sessions != 0 || len(s.Shards) != 4 {
+	if !s.Healthy || s.Sessions != 0 || len(s.Shards) != 1 {
 		t.Errorf("status of a new node: %+v", s)
 	}
 	node.Kill()

@@ -24,7 +24,7 @@ import (
 var (
 	cuts = flag.Int("cuts", 3, "number of power cuts")
 	seed = flag.Uint64("seed", 0, "of the random choices; 0: by chance")
-	mode = flag.String("sync", "group", "the node's nats.sync")
+	mode = flag.String("sync", "auto", "the node's nats.sync")
 )
 
 func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
