@@ -15,7 +15,9 @@
 //   - Every change of a row has a number. A listing returns the last one, and
 //     Changes continues after it without a gap.
 //   - A replaced entry leaves no text, an erased session none at all: deleted
-//     content is overwritten, in the file and in its write-ahead log.
+//     content is overwritten, in the file and in its write-ahead log. For text that
+//     was already left out because its session has more than is kept, that takes a
+//     second for each 4 MB of the full-text table.
 //   - No query is a syntax error of FTS5.
 //
 // The text kept of a session is bounded: 4 KiB of an entry, 1 KiB of a tool's

@@ -17,9 +17,10 @@ type file struct {
 	epoch string // random, new each time the file is created
 	stmts map[string]*sql.Stmt
 
-	change int64 // the number of the last change written
-	live   int   // rows outside of the trash
-	floors map[int]materializer.Floor
+	change  int64 // the number of the last change written
+	live    int   // rows outside of the trash
+	merging merging
+	floors  map[int]materializer.Floor
 }
 
 // openFile opens the index of a log, and creates the file if there is none.
@@ -106,6 +107,9 @@ func (f *file) readMeta(ctx context.Context, log string) error {
 		max((SELECT coalesce(max(change), 0) FROM sessions), (SELECT coalesce(max(change), 0) FROM removed))
 		FROM meta WHERE key = 'epoch'`).Scan(&f.epoch, &f.live, &f.change)
 	if err != nil {
+		return err
+	}
+	if err := f.w.QueryRowContext(ctx, `SELECT coalesce((SELECT value FROM meta WHERE key = 'merging'), '')`).Scan(&f.merging); err != nil {
 		return err
 	}
 	rows, err := f.w.QueryContext(ctx, `SELECT shard, floor FROM floors`)

@@ -15,6 +15,7 @@ func (x *Index) flush(ctx context.Context) {
 	if x.isDamaged() {
 		x.rebuild(ctx)
 	}
+	defer x.mergeMore(ctx)
 	b := x.take()
 	if len(b.changes) == 0 && len(b.floors) == 0 {
 		return
@@ -37,6 +38,14 @@ func (x *Index) flush(ctx context.Context) {
 			x.failing = true
 			x.cfg.Logger.Warn("the directory cannot be written; retrying every second", "file", x.cfg.Path, "err", err)
 		}
+	}
+}
+
+// mergeMore removes what is left of erased texts, a step at a time. What fails is
+// repeated. x.writing is held.
+func (x *Index) mergeMore(ctx context.Context) {
+	if err := x.db.mergeMore(ctx); isCorrupt(err) {
+		x.report(err)
 	}
 }
 

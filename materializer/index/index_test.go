@@ -510,3 +510,79 @@ func TestErasedListsErasedSessionsUntilForgotten(t *testing.T) {
 		t.Errorf("%v erased, %d live", x.Erased(), x.Len())
 	}
 }
+
+// Text that was trimmed, because its session has more than is kept, is found no more. If
+// its entry is replaced later, or its session erased or removed, it leaves nothing in the
+// file either, also if the node restarts meanwhile.
+func TestTrimmedTextIsErasedToo(t *testing.T) {
+	t.Parallel()
+	const secret = "xylophonesecret"
+	for name, erase := range map[string]func(*index.Index, materializer.View){
+		"session erased": func(x *index.Index, v materializer.View) {
+			v.Entries, v.Row.Deleted, v.Row.Erased = nil, true, true
+			x.Put(v)
+		},
+		"entry replaced": func(x *index.Index, v materializer.View) {
+			v.Entries[0] = message(0, "user", "redacted", noon)
+			x.Put(v)
+		},
+		"session removed": func(x *index.Index, v materializer.View) { x.Forget(v.Row.ID) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "index.db")
+			x := open(t, path)
+			x.Put(view("other", 1, "something else"))
+			v := view("session-1", 1, secret)
+			v.Row.First = ""
+			x.Put(v)
+			x.Sync(t.Context())
+			for seq := uint64(2); seq < 6; seq++ { // beyond the limit, a part at a time
+				for range 40 {
+					i := len(v.Entries)
+					v.Entries = append(v.Entries, message(i, "user", strings.Repeat(fmt.Sprintf("word%d ", i), 500), noon.Add(time.Duration(i)*time.Second)))
+				}
+				v.Row.Seq = seq
+				x.Put(v)
+				x.Sync(t.Context())
+			}
+			if found := find(t, x, secret); len(found) > 0 {
+				t.Fatalf("trimmed text is found in %q", found)
+			}
+			v.Row.Seq++
+			v.Entries = slices.Clone(v.Entries)
+			erase(x, v)
+			x.Sync(t.Context())
+			if err := x.Close(); err != nil {
+				t.Fatal(err)
+			}
+			x = open(t, path)
+			defer x.Close()
+			for range 100 {
+				if x.Sync(t.Context()); len(onDisk(t, path, secret[1:])) == 0 {
+					break
+				}
+			}
+			if in := onDisk(t, path, secret[1:]); len(in) > 0 {
+				t.Errorf("it is still in %v", in)
+			}
+			if len(find(t, x, "else")) != 1 || name == "entry replaced" && len(find(t, x, "word150")) != 1 {
+				t.Error("other text is gone")
+			}
+			check(t, path)
+		})
+	}
+}
+
+// check lets FTS5 check its table of texts.
+func check(t *testing.T, path string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(t.Context(), `INSERT INTO words(words) VALUES('integrity-check')`); err != nil {
+		t.Error(err)
+	}
+}

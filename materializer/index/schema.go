@@ -11,7 +11,8 @@ const version = 3
 // cover the columns of most filters, so walking one of them reads no rows.
 //
 // words, headings and prompt_words are contentless full-text tables over docs,
-// sessions and prompts: deleting from them takes the text. words.scope holds the
+// sessions and prompts: deleting from them takes the text. They overwrite what is
+// deleted, except texts that are trimmed. words.scope holds the
 // session, directory, dialect and tags of a text as words, so that FTS5 narrows by
 // them. headings holds the trigrams of names and first messages, for searches
 // within a word. (With detail=none its secure deletion loses rows.)

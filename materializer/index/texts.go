@@ -16,11 +16,14 @@ import (
 // entries again. It updates now.
 func (w *writer) readText(v *materializer.View, old, now *stored) (added []doc, labels map[string]string, err error) {
 	id := v.Row.ID
-	w.scrub = w.scrub || v.Row.Erased
 	p, same := w.had(id).continued(v, old)
 	p.add(v.Entries[p.texts:])
 	moved := old.n != 0 && old.scope(id) != now.scope(id)
-	whole := old.n == 0 || moved || !same && old.texts > 0
+	changed := !same && old.texts > 0
+	whole := old.n == 0 || moved || changed
+	if changed || v.Row.Erased {
+		w.erases(old)
+	}
 	if whole {
 		now.texts, now.kept, now.labels = 0, 0, ""
 	}
@@ -106,12 +109,20 @@ func (w *writer) replace(id core.SessionID, old *stored, texts []doc, all bool) 
 	return slices.DeleteFunc(texts, func(d doc) bool { return there[d.place] }), err
 }
 
+// erases notes that what the file has of a session must not stay there. Texts that were
+// trimmed are in the file's full-text table until it is merged.
+func (w *writer) erases(old *stored) {
+	w.scrub = true
+	w.merge = w.merge || old.kept > maxSession-maxEntry // less was never trimmed
+}
+
 // trim drops a session's oldest texts until the rest fits: first those in the file,
 // then those of texts, which are to be added and have size bytes.
 func (w *writer) trim(id core.SessionID, old, now *stored, texts []doc, size int64) ([]doc, error) {
 	inFile := now.kept
 	now.kept += size
 	if inFile > 0 && now.kept > maxSession {
+		first := len(w.docs)
 		err := w.remove(id, old, 0, func(d *doc) (del, next bool) {
 			if now.kept <= maxSession {
 				return false, false
@@ -122,6 +133,8 @@ func (w *writer) trim(id core.SessionID, old, now *stored, texts []doc, size int
 		if err != nil {
 			return nil, err
 		}
+		w.trimmed = append(w.trimmed, w.docs[first:]...)
+		w.docs = w.docs[:first]
 	}
 	for len(texts) > 0 && now.kept > maxSession {
 		now.kept -= int64(len(texts[0].text))

@@ -29,8 +29,10 @@ type writer struct {
 	change   int64
 	live     int
 	scrub    bool // something was deleted that must not stay in the write-ahead log
+	merge    bool // or in the full-text table, from where it was only trimmed
 	removed  bool
 	docs     []docOp
+	trimmed  []docOp // deleted, without overwriting them
 	headings []headingOp
 	had      func(core.SessionID) progress // before the write
 	now      map[core.SessionID]progress   // after it
@@ -70,10 +72,17 @@ func (f *file) write(ctx context.Context, b batch) error {
 	if err := w.finish(b.floors); err != nil {
 		return err
 	}
+	merging := f.merging
+	if w.merge {
+		merging = merging.requested()
+		if err := w.exec("merging", merging); err != nil {
+			return err
+		}
+	}
 	if err := tx.Commit(); err != nil {
 		return err
 	}
-	f.change, f.live = w.change, w.live
+	f.change, f.live, f.merging = w.change, w.live, merging
 	if !w.scrub {
 		return nil
 	}
@@ -157,7 +166,7 @@ func (w *writer) forget(id core.SessionID, old *stored, announce bool) error {
 	if err != nil {
 		return err
 	}
-	w.scrub = true
+	w.erases(old)
 	if old.place == 0 {
 		w.live--
 	}
@@ -282,11 +291,11 @@ func (w *writer) relink(fresh bool, r *catalog.Row) error {
 // finish applies the text changes in the order that FTS5 needs, and writes the
 // floors.
 func (w *writer) finish(floors map[int]materializer.Floor) error {
-	slices.SortStableFunc(w.docs, func(a, b docOp) int { return cmp.Compare(a.id, b.id) })
-	for i := range w.docs {
-		if err := w.doc(&w.docs[i]); err != nil {
-			return err
-		}
+	if err := w.trimWords(); err != nil {
+		return err
+	}
+	if err := w.inOrder(w.docs); err != nil {
+		return err
 	}
 	slices.SortStableFunc(w.headings, func(a, b headingOp) int { return cmp.Compare(a.n, b.n) })
 	for _, l := range w.headings {
@@ -316,6 +325,33 @@ func (w *writer) finish(floors map[int]materializer.Floor) error {
 		}
 	}
 	return nil
+}
+
+// inOrder applies ops in the order of their ids.
+func (w *writer) inOrder(ops []docOp) error {
+	slices.SortStableFunc(ops, func(a, b docOp) int { return cmp.Compare(a.id, b.id) })
+	for i := range ops {
+		if err := w.doc(&ops[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// trimWords deletes the trimmed texts from the full-text table as FTS5 does by default:
+// it marks them as deleted, which costs about as much as to add them, and removes them
+// when it merges. To overwrite a text at once costs ten times as much.
+func (w *writer) trimWords() error {
+	if len(w.trimmed) == 0 {
+		return nil
+	}
+	if err := w.exec("secure", 0); err != nil {
+		return err
+	}
+	if err := w.inOrder(w.trimmed); err != nil {
+		return err
+	}
+	return errors.Join(w.exec("flushWords"), w.exec("secure", 1))
 }
 
 // trimRemoved shortens the list of removed sessions, and stores from where on it is
