@@ -75,7 +75,7 @@ func (m *Materializer) take(ctx context.Context, shard int, ch stream.Change) er
 // process brings a session that was noted, and its row, up to date. A session that cannot be
 // read is logged and skipped, so that it does not stop the node.
 func (m *Materializer) process(ctx context.Context, shard int, ch stream.Change) error {
-	s, err := m.cfg.Cache.Get(ctx, ch.Session)
+	s, err := m.open(ctx, ch.Session)
 	switch {
 	case err != nil:
 	case m.isSuspect(shard, ch.Pos):
@@ -99,6 +99,25 @@ func (m *Materializer) process(ctx context.Context, shard int, ch stream.Change)
 	}
 	m.unreadable(ch, err)
 	return nil
+}
+
+// leaderLag is how long open waits for a leader that lags.
+const leaderLag = 2 * time.Second
+
+// open opens a session that has a record. This node's server may have the record a
+// moment before the leader, from which sessions are read.
+func (m *Materializer) open(ctx context.Context, id core.SessionID) (*engine.Session, error) {
+	for began := time.Now(); ; {
+		s, err := m.cfg.Cache.Get(ctx, id)
+		if !errors.Is(err, core.ErrNotFound) || time.Since(began) > leaderLag {
+			return s, err
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 }
 
 func (m *Materializer) unreadable(ch stream.Change, err error) {
