@@ -2,6 +2,7 @@ package capabilities
 
 import (
 	"flag"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -39,6 +40,7 @@ const scenarios = "testdata/scenarios"
 //	code N COMMAND...              expects that exit code
 //	http STATUS METHOD PATH [BODY] expects that status; stdout is the answer, BODY a file
 //	id NAME                        sets $NAME to the last line of stdout
+//	node NAME ACTION [ARGS...]     starts, kills or restarts a node of the scenario's own
 func TestScenarios(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -47,11 +49,22 @@ func TestScenarios(t *testing.T) {
 	bin := programDir(t)
 	cluster := startNodes(t, bin)
 	var played atomic.Uint32
+	tools, err := filepath.Abs("testdata/bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := &ownNodes{t: t, bin: bin, by: map[string]*harness.Node{}}
 	testscript.Run(t, testscript.Params{
 		Dir:             scenarios,
 		ContinueOnError: true, // a mutation may break several
+		Condition: func(cond string) (bool, error) {
+			if cond != "cluster" {
+				return false, fmt.Errorf("unknown condition %q", cond)
+			}
+			return len(cluster) > 1, nil
+		},
 		Setup: func(env *testscript.Env) error {
-			env.Setenv("PATH", bin+string(os.PathListSeparator)+env.Getenv("PATH"))
+			env.Setenv("PATH", bin+string(os.PathListSeparator)+tools+string(os.PathListSeparator)+env.Getenv("PATH"))
 			n := int(played.Add(1))
 			env.Setenv("SESS_URL", cluster[n%len(cluster)].URL)
 			env.Setenv("OTHER_URL", cluster[(n+1)%len(cluster)].URL)
@@ -61,7 +74,7 @@ func TestScenarios(t *testing.T) {
 			return os.Mkdir(filepath.Join(env.WorkDir, "home"), 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code": testkit.ExpectCode, "http": request, "id": keep,
+			"code": testkit.ExpectCode, "http": request, "id": keep, "node": own.node,
 		},
 	})
 }
