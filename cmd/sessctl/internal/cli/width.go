@@ -24,6 +24,21 @@ func (s Screen) Wrap(text string, indent int) string {
 	return Wrapped(text, s.Width, indent)
 }
 
+// Rows breaks a line into rows that fit the screen after used columns, at spaces if
+// possible. Spaces at the beginning stay, as code needs them.
+func (s Screen) Rows(line string, used int) (rows []string) {
+	n := max(s.Width-used, 16)
+	for s.Width > 0 && Columns(line) > n {
+		row := width.Truncate(line, n, "")
+		if at := strings.LastIndexByte(row, ' '); at > 0 && strings.TrimSpace(row[:at]) != "" && line[len(row)] != ' ' {
+			row = row[:at]
+		}
+		rows = append(rows, strings.TrimRight(row, " "))
+		line = strings.TrimLeft(line[len(row):], " ")
+	}
+	return append(rows, line)
+}
+
 // Wrapped breaks a paragraph into lines of at most n columns. The first line
 // starts at column indent, and the others are indented to it.
 func Wrapped(text string, n, indent int) string {

@@ -24,11 +24,10 @@ func attachCmd(a app) *cobra.Command {
 		Use:   "attach SESSION",
 		Short: "Follow a session live",
 		Long: `Shows the last turns of a conversation and then each new entry as it is stored,
-until it is interrupted: prompts and answers in full, a tool call as one line,
-the beginning of a tool result, and claims, releases and moves of heads. Entries
-on heads other than main name their head; --head shows one head only. Control
-characters in a session are made visible, so that a session cannot control the
-terminal.
+until it is interrupted: answers, tool calls as one line, the beginning of prompts
+and of tool results, and claims, releases and moves of heads. Entries on heads
+other than main name their head; --head shows one head only. Control characters in
+a session are made visible, so that a session cannot control the terminal.
 
 attach only reads. If the node fails, it waits and then continues at the same
 place, also through another node of --url.

@@ -14,6 +14,7 @@ import (
 // Limits of a message, in lines and bytes, and of a tool result, in lines.
 const (
 	saidLines, saidBytes = 400, 64 << 10
+	promptLines          = 20 // prompts can carry whole files
 	resultLines          = 4
 	oneLine              = 200 // limit of a line in bytes, if the screen has no width
 )
@@ -60,8 +61,12 @@ func (x *attached) message(s shownRecord, it item.Item) error {
 			return err
 		}
 	}
+	most := saidLines
+	if it.Role == item.RoleUser {
+		most = promptLines
+	}
 	for _, b := range it.Blocks {
-		if err := x.block(b); err != nil {
+		if err := x.block(b, most); err != nil {
 			return err
 		}
 	}
@@ -77,13 +82,18 @@ func (x *attached) speaker(s shownRecord, it item.Item) error {
 	if s.Head != core.MainHead && x.head == "" {
 		who += " on head " + s.Head
 	}
-	return x.a.Printf("\n%s", cli.Plain(who)+":")
+	color := cli.Cyan
+	if it.Role == item.RoleUser {
+		color = cli.Bold
+	}
+	return x.a.Printf("\n%s", x.a.Stdout.Paint(color, cli.Plain(who)+":"))
 }
 
-func (x *attached) block(b item.Block) error {
+// block shows a block, and up to most rows of a text.
+func (x *attached) block(b item.Block, most int) error {
 	switch b.Kind {
 	case item.BlockText:
-		return x.text("  ", b.Text, saidLines)
+		return x.text("  ", b.Text, most)
 	case item.BlockThinking:
 		if b.Text == "" {
 			return nil
@@ -92,7 +102,7 @@ func (x *attached) block(b item.Block) error {
 	case item.BlockImage, item.BlockAudio:
 		return x.line("", "["+b.MIME+"]")
 	case item.BlockCall:
-		return x.line("> ", cli.Join(" ", b.Name, string(b.Args)))
+		return x.line("> ", cli.Join(" ", b.Name, gist(b.Args)))
 	case item.BlockResult:
 		return x.result(b)
 	}
@@ -127,7 +137,8 @@ func blocksText(bs []item.Block) string {
 	return strings.Join(parts, "\n")
 }
 
-// text shows up to most lines, each with a mark in front.
+// text shows up to most rows, each with a mark in front. Lines that are wider than
+// the screen are wrapped.
 func (x *attached) text(mark, text string, most int) error {
 	text = strings.TrimRight(text, " \t\r\n")
 	if text == "" {
@@ -138,8 +149,13 @@ func (x *attached) text(mark, text string, most int) error {
 	for left != "" && n < most && b.Len() < saidBytes {
 		line, rest, _ := strings.Cut(left, "\n")
 		left = rest
-		b.WriteString(mark + harmless(clipTo(line, saidBytes)) + "\n")
-		n++
+		for _, row := range x.a.Stdout.Rows(harmless(clipTo(line, saidBytes)), cli.Columns(mark)) {
+			if n++; n > most {
+				left = row + "\n" + left
+				break
+			}
+			b.WriteString(mark + row + "\n")
+		}
 	}
 	if left != "" {
 		fmt.Fprintf(&b, "%s… %s more\n", mark, cli.Count(strings.Count(left, "\n")+1, "line", "lines"))
