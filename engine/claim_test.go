@@ -42,7 +42,7 @@ func TestFencedWriterNeverWritesAgain(t *testing.T) {
 		return err
 	}
 	fenced("the former holder", write(mine.Writer))
-	fenced("somebody without a claim", write(""))
+	fenced("a writer without a claim", write(""))
 	fenced("a move", a.Move(t.Context(), core.MainHead, mine.Writer, core.NoLeaf))
 	if err := a.Release(t.Context(), core.MainHead, mine.Writer, core.Notice{}); err != nil {
 		t.Errorf("release after the claim ended: %v", err)

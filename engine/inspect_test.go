@@ -47,7 +47,7 @@ func TestInspectReportsOrphansAndRepairs(t *testing.T) {
 	id, s, other := stray(t, l, ss, b)
 	mustAppend(t, other, core.MainHead, "", message("f"))
 	in := inspect(t, node(l, b), id)
-	testkit.Equal(t, "strays", []engine.FaultKind{engine.Orphan}, kinds(in.Orphans))
+	testkit.Equal(t, "orphans", []engine.FaultKind{engine.Orphan}, kinds(in.Orphans))
 	testkit.Equal(t, "faults", []engine.FaultKind{}, kinds(in.Faults))
 	testkit.Equal(t, "records", 4, in.Records)
 	testkit.Equal(t, "entries", []string{"a", "d", "f"}, ids(in.State))

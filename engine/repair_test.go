@@ -183,7 +183,7 @@ func TestOrphanIsSkippedAndItsLinesRecovered(t *testing.T) {
 	mustAppend(t, other, core.MainHead, "", message("f"))
 
 	got := open(t, node(l, b), id)
-	testkit.Equal(t, "strays", 1, got.Orphans())
+	testkit.Equal(t, "orphans", 1, got.Orphans())
 	entries, _ := all(t, got)
 	testkit.Equal(t, "entries before", []string{"a", "d", "f"}, entries)
 	if err := got.RecoverOrphans(t.Context()); err != nil {

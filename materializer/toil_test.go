@@ -50,7 +50,7 @@ type toil struct {
 	live, held, files int64 // bytes, as of the last check
 }
 
-// newToil returns a toil with a server of its own.
+// newToil returns a toil with its own server.
 func newToil(t *testing.T, f workload) *toil {
 	t.Helper()
 	server, err := embedded.Start(t.Context(), embedded.Config{Dir: t.TempDir(), SyncEvery: f.sync, Logger: slog.New(slog.DiscardHandler)})

@@ -1,7 +1,7 @@
 // Package stream is core.Log on NATS JetStream.
 //
 // A log is a fixed number of shards, each a stream; a session lives in one shard,
-// on a subject of its own. The server's check of the last sequence of a subject is
+// on a separate subject. The server's check of the last sequence of a subject is
 // the guard between writers. docs/FORMAT.md describes the streams and messages.
 //
 // # Reads

@@ -36,7 +36,7 @@ func contextsLsCmd(a app) *cobra.Command {
 		Long: `Lists the contexts; a star marks the current one. Tokens are not shown.
 
 With -o json: a list of objects with name, url, current and token: kept (in the
-file), file (in a file of its own) or none.`,
+file), file (in a separate file) or none.`,
 		Example: "sessctl contexts ls",
 		Args:    cobra.NoArgs,
 		RunE:    func(*cobra.Command, []string) error { return a.listContexts() },

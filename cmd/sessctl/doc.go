@@ -7,7 +7,7 @@
 //
 // Package cli is the kit of all verbs: flags, output, errors and exit codes, and
 // what a SESSION argument names. The verbs are in packages read, write, agents and
-// admin, each in a file of its own. This package assembles them, and has the verbs
+// admin, each in a separate file. This package assembles them, and has the verbs
 // for the program itself.
 //
 // Text from sessions is not trusted: no control character of it reaches a terminal.

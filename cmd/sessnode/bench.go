@@ -15,7 +15,7 @@ import (
 	"github.com/sesslog/sesslog/internal/bench"
 )
 
-// benchCmd returns the command bench, which starts servers of its own.
+// benchCmd returns the command bench, which starts its own servers.
 func benchCmd(out io.Writer) *cobra.Command {
 	var b benchRun
 	cmd := &cobra.Command{

@@ -2,7 +2,7 @@ package convert
 
 import "time"
 
-// clock is the time of the new session and of whatever has no time of its own:
+// clock is the time of the new session and of whatever has no time:
 // that of the request, otherwise the first time of an entry, otherwise the
 // beginning of 1970.
 func clock(q Request) string {

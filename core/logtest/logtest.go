@@ -18,7 +18,7 @@ import (
 const testTimeout = time.Minute
 
 // Test runs the suite. open returns a log, which may be the same one every
-// time: each test uses sessions of its own.
+// time: each test uses its own sessions.
 func Test(t *testing.T, open func(*testing.T) core.Log) {
 	promises := []struct {
 		name string

@@ -10,8 +10,8 @@ import (
 	"github.com/sesslog/sesslog/core/item"
 )
 
-// A Checker is a core.Dialect whose agent ignores lines of its own types that break
-// its rules. Appended lines have to pass Check; a file may hold anything.
+// A Checker is a core.Dialect whose agent ignores lines of its types that break its
+// rules. Appended lines have to pass Check; a file may hold anything.
 type Checker interface {
 	// Check returns nil for a line that the agent reads, before or after Fill,
 	// and otherwise an core.ErrInvalid that says what is wrong with the line.

@@ -29,7 +29,7 @@ type GC struct {
 	Deleted Amount `json:"deleted"` // copies deleted permanently
 
 	// References counts each blob once per session that references it. Saved is how
-	// many more bytes they would take if each reference had a blob of its own.
+	// many more bytes they would take if each reference had a separate blob.
 	References int64 `json:"references"`
 	Saved      int64 `json:"saved"`
 

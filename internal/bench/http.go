@@ -18,7 +18,7 @@ import (
 const manyWriters = 64
 
 // HTTP measures appends over HTTP for d each with 1 and with 64 writers, each to a
-// session of its own, beside raw publishing to the server that flushes each message. In
+// separate session, beside raw publishing to the server that flushes each message. In
 // a cluster, writers are spread over the nodes, and the raw streams have three replicas
 // on the same servers.
 func (ns *Nodes) HTTP(ctx context.Context, d time.Duration) ([]Result, error) {

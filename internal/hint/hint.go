@@ -6,7 +6,7 @@ import (
 )
 
 // An Error is an error with the command that helps. Its text is that of Err; the
-// hint is printed on a line of its own.
+// hint is printed on a separate line.
 type Error struct {
 	Err  error
 	Next string

@@ -17,7 +17,7 @@
 // younger than half the grace, and stores the record that references it within
 // another half, or stores the blob again. So a blob whose record came too late to
 // be marked is younger than the grace, counted from the begin of the run. Since
-// moves copy first, each under a key of its own, and only old copies in the trash
+// moves copy first, each under a separate key, and only old copies in the trash
 // are deleted, that argument must fail twice, a grace apart, before a byte is lost.
 // A run may be killed at any step, and several may run concurrently.
 //

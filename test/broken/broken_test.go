@@ -70,12 +70,12 @@ var rules = []rule{
 		"",
 	},
 	{
-		"P5", "lines are not rescued where somebody went on", "engine/repair.go",
+		"P5", "lines are not rescued after another writer continued", "engine/repair.go",
 		"if len(missing) == 0 || v.st.Seq == 0 {", "if true {",
 		"",
 	},
 	{
-		"P5", "strays are not adopted", "engine/orphan.go",
+		"P5", "orphans are not recovered", "engine/orphan.go",
 		"if orphan.Kind != core.KindAppend {", "if true {",
 		"",
 	},
@@ -85,7 +85,7 @@ var rules = []rule{
 		"engine TestWriterWithOrphanHistoryWritesNoCheckpoint",
 	},
 	{
-		"P5", "a stray checkpoint is a base", "engine/load.go",
+		"P5", "an orphan checkpoint is a base", "engine/load.go",
 		"if before.Chain.Next(r) == r.Chain {", "if true {",
 		"engine TestOrphanCheckpointIsNotABase",
 	},

@@ -225,7 +225,7 @@ var piMutations = []mutation{
 	},
 	{
 		"pi_manage/PI-37", "a listing shows the first message", "cmd/sessctl/internal/read/ls.go",
-		"cmp.Or(r.Name, r.First, r.CWD)", "cmp.Or(r.First, r.Name, r.CWD)",
+		"cmp.Or(r.Name, r.First)", "cmp.Or(r.First, r.Name)",
 	},
 	{
 		"pi_manage/PI-37", "names are not found", "materializer/index/where.go",

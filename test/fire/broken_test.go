@@ -64,7 +64,7 @@ func TestCheckerDetectsBrokenHistories(t *testing.T) {
 			good: at(claims("w1", 1, ""), claims("w2", 2, "w1"), appends("a").as("w1").with(fenced), reads()),
 			bad:  at(claims("w1", 1, ""), claims("w2", 2, "w1"), appends("a").as("w1"), reads("a")),
 		},
-		"a writer is fenced by nobody": {
+		"a writer is fenced without a claim": {
 			good: at(claims("w1", 1, ""), appends("a").as("w1")),
 			bad:  at(claims("w1", 1, ""), appends("a").as("w1").with(fenced)),
 		},
@@ -207,7 +207,7 @@ func TestInspectionDetectsTrespassingWriters(t *testing.T) {
 		"its holder":                  {[]record{claim(1, 1, "w1"), write(2, "w1")}, 0, 0},
 		"anybody, where it is free":   {[]record{write(1, "x"), claim(2, 1, "w1")}, 0, 0},
 		"a writer that was fenced":    {[]record{claim(1, 1, "w1"), claim(2, 2, "w2"), write(3, "w1")}, 1, 0},
-		"somebody without a claim":    {[]record{claim(1, 1, "w1"), write(2, "x")}, 1, 0},
+		"a writer without a claim":    {[]record{claim(1, 1, "w1"), write(2, "x")}, 1, 0},
 		"a writer that has released":  {[]record{claim(1, 1, "w1"), release, write(3, "w1")}, 1, 0},
 		"a claim that is not counted": {[]record{claim(1, 1, "w1"), claim(2, 1, "w2")}, 0, 1},
 		"a record that is missing":    {[]record{write(1, "x"), write(3, "x")}, 0, 1},

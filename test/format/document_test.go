@@ -71,7 +71,7 @@ func TestExampleInDocument(t *testing.T) {
 	}
 }
 
-// An example is a session with fixed content in a log of its own.
+// An example is a session with fixed content in a separate log.
 type example struct {
 	log      *stream.Log
 	js       jetstream.JetStream

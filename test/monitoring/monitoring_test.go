@@ -271,7 +271,7 @@ type parsed struct {
 	Metrics, Labels []string
 }
 
-// parse parses exprs with the parser of Prometheus, which is in a module of its own.
+// parse parses exprs with the parser of Prometheus, which is in a separate module.
 func parse(t *testing.T, exprs []string) []parsed {
 	t.Helper()
 	in, err := json.Marshal(exprs)

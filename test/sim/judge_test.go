@@ -104,7 +104,7 @@ func (w *world) stored(s *jstream, m *message) {
 func (t *truth) take(w *world, r *core.Record, judge bool) {
 	if !t.st.Follows(r) {
 		if judge {
-			w.count("strays")
+			w.count("orphans")
 			if len(w.lossAt) == 0 {
 				w.fail("the chain of %s is broken at %d: record %d behind %d", t.id, r.Pos, r.Seq, t.st.Seq)
 			}
@@ -426,9 +426,9 @@ func (w *world) verdict() {
 			}
 		}
 		for _, id := range w.ids() { // as a materializer that finds orphans does
-			w.run("the adoption of strays", func() {
+			w.run("the recovery of orphans", func() {
 				if s, err := judge.ss.Open(context.Background(), id); err == nil && s.Orphans() > 0 {
-					w.note("the judge adopts what is stray in %s: %v", id, s.RecoverOrphans(context.Background()))
+					w.note("the judge recovers the orphans of %s: %v", id, s.RecoverOrphans(context.Background()))
 				}
 			})
 		}

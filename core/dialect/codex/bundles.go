@@ -56,7 +56,7 @@ func glance(line []byte) meta {
 
 // Bundles groups rollouts by thread. A session has the files of its thread, the
 // files that these continue, and those of its sub-agents. A sub-agent is a
-// session of its own if the thread that started it is not there. The index of
+// separate session if the thread that started it is not there. The index of
 // names is a file of the sessions that it names.
 func (Dialect) Bundles(paths []string, read func(path string) []byte) []bundle.Bundle {
 	var all []source

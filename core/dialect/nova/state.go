@@ -68,7 +68,7 @@ func (s State) ShouldPrune(l Limits) bool {
 }
 
 // Fork returns the state of a new session that continues from s, with its plan,
-// decisions, artifacts, tokens and tags, and with counters of its own.
+// decisions, artifacts, tokens and tags, and with its own counters.
 func (s State) Fork(id, now string) State {
 	return State{
 		SessionID: id, CreatedAt: now, LastUpdated: now, ForkParentID: s.SessionID,

@@ -9,7 +9,7 @@ import (
 const localBackend = "local"
 
 // WithCWD implements optional.Relocator. Only a sandbox on the host itself has a
-// directory of the host; any other has a file system of its own.
+// directory of the host; any other has a separate file system.
 func (Dialect) WithCWD(line []byte, cwd string) []byte {
 	o, err := jsjson.ParseObject(line)
 	if err != nil || !o.Get("sandbox_backend").Is(localBackend) {

@@ -10,5 +10,5 @@
 //
 //	make e2e-k8s
 //
-// It is a module of its own, so that the programs do not have its dependencies.
+// It is a separate module, so that the programs do not have its dependencies.
 package plane

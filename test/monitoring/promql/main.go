@@ -1,6 +1,6 @@
 // Command promql reads a JSON array of PromQL expressions and writes for each its
 // metrics and labels, or its error. With the path of a test file for promtool, it
-// writes the differences from the expected alerts. It is a module of its own, so
+// writes the differences from the expected alerts. It is a separate module, so
 // that neither parser nor engine is a dependency of the programs.
 package main
 

@@ -42,7 +42,7 @@ A session with lost records is restored from its latest snapshot if that continu
 what the log has. Until it has all of them again it accepts no writes, and no
 snapshot of it is deleted. --accept-loss ends that.
 
---repair repairs what another copy contains, and never guesses: lines of strays
+--repair repairs what another copy contains, and never guesses: lines of orphans
 move to separate heads, a snapshot is written again from the records, a blob from
 the node's memory if its digest matches, a row from the log. The output lists what
 was repaired and what is left.

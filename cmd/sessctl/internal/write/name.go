@@ -18,7 +18,7 @@ func nameCmd(a app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "name SESSION [NAME]",
 		Short: "Name a session, or remove its name",
-		Long: `Names the session, in the format of its agent: by an entry of its own. An empty
+		Long: `Names the session, in the format of its agent: by a separate entry. An empty
 NAME, or --clear, removes the name.
 
 With -o json: as for append.`,
