@@ -28,7 +28,7 @@ func (s *Server) readBody(r *http.Request) (body []byte, release func(), err err
 		if len(b) == cap(b) {
 			// Double the buffer, up to slightly more than the limit, so that the
 			// last read detects a body that exceeds it.
-			more := min(max(int64(cap(b)), 64<<10), most+4096-int64(cap(b)))
+			more := min(max(int64(cap(b)), firstBuffer(r.ContentLength)), most+4096-int64(cap(b)))
 			lease := small
 			if int64(cap(b))+more > smallBody {
 				lease = large
@@ -57,6 +57,16 @@ func (s *Server) readBody(r *http.Request) (body []byte, release func(), err err
 		}
 		return b, release, nil
 	}
+}
+
+// firstBuffer returns the size of the buffer for the beginning of a body that is
+// announced with n bytes, or with -1. Most bodies are one line, for which a large buffer
+// would be most of what a request allocates. The last read needs a byte more.
+func firstBuffer(n int64) int64 {
+	if n < 0 {
+		return 4 << 10
+	}
+	return min(n+1, 64<<10)
 }
 
 // bodyWork is how many bytes the work on a large body takes for each of it: the
