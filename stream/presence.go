@@ -163,7 +163,13 @@ func (p *Presence) deleteWriters(ctx context.Context) error {
 
 func isFull(err error) bool { return err != nil && errors.Is(mapError(err), core.ErrFull) }
 
-func (p *Presence) bucketName() string { return "SESSHERE_" + p.log }
+func (p *Presence) bucketName() string { return presenceBucket(p.log) }
+
+func presenceBucket(log string) string { return "SESSHERE_" + log }
+
+// PresenceStream returns the name of the stream that the presence of a log is kept in,
+// in memory.
+func PresenceStream(log string) string { return "KV_" + presenceBucket(log) }
 
 func (p *Presence) delete(ctx context.Context, key string) error {
 	return p.withBucket(ctx, func(ctx context.Context, kv jetstream.KeyValue) error { return kv.Delete(ctx, key) })

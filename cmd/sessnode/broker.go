@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -23,7 +24,7 @@ type broker struct {
 	url    string           // for clients; "" if the server accepts none
 }
 
-func startBroker(ctx context.Context, cfg config.Config, logger *slog.Logger) (*broker, error) {
+func startBroker(ctx context.Context, cfg config.Config, logger *slog.Logger, start *starting) (*broker, error) {
 	if cfg.NATS.URL != "" {
 		return dialBroker(cfg, logger)
 	}
@@ -31,6 +32,7 @@ func startBroker(ctx context.Context, cfg config.Config, logger *slog.Logger) (*
 	if err != nil {
 		return nil, err
 	}
+	start.during(func() string { return "reading the streams in " + ec.Dir })
 	server, err := embedded.Start(ctx, ec)
 	if err != nil {
 		return nil, err
@@ -41,6 +43,7 @@ func startBroker(ctx context.Context, cfg config.Config, logger *slog.Logger) (*
 		return nil, fmt.Errorf("connect to the embedded server: %w", err)
 	}
 	b := &broker{conn: conn, server: server, url: server.ClientURL()}
+	start.during(b.behind)
 	if err := b.joinCluster(ctx, cfg.Cluster, logger); err != nil {
 		b.close()
 		return nil, err
@@ -61,7 +64,7 @@ func embeddedConfig(cfg config.Config, logger *slog.Logger) (embedded.Config, er
 		ec.TLS = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: serverCertificate(pair)}
 	}
 	if cfg.Cluster.Name != "" {
-		ec.Name = cfg.Node
+		ec.Name, ec.Volatile = cfg.Node, []string{stream.PresenceStream(cfg.Log.Name)}
 		ec.Cluster = &embedded.Cluster{
 			Name: cfg.Cluster.Name, Listen: cfg.Cluster.Listen, Routes: cfg.Cluster.Routes, Secret: cfg.Cluster.Secret,
 		}
@@ -71,6 +74,17 @@ func embeddedConfig(cfg config.Config, logger *slog.Logger) (embedded.Config, er
 		}
 	}
 	return ec, nil
+}
+
+// behind returns what the node waits for in its cluster.
+func (b *broker) behind() string {
+	if err := b.server.Check(); err != nil {
+		return "waiting for the cluster: " + err.Error()
+	}
+	if err := b.server.Behind(); err != nil {
+		return "catching up with the cluster: " + err.Error()
+	}
+	return "joining the cluster"
 }
 
 // joinCluster waits until the cluster of the embedded server is ready, and this
@@ -87,7 +101,9 @@ func (b *broker) joinCluster(ctx context.Context, cfg config.Cluster, logger *sl
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	if err := b.server.CatchUp(ctx); err != nil {
+	if err := b.server.CatchUp(ctx); errors.Is(err, embedded.ErrDamaged) {
+		return fmt.Errorf("cluster %s: %w", cfg.Name, err)
+	} else if err != nil {
 		logger.Warn("this node serves, but has not caught up with the cluster: do not restart another node now", "err", err)
 		return nil
 	}

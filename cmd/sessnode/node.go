@@ -46,6 +46,7 @@ type node struct {
 	cfg     config.Config
 	logger  *slog.Logger
 	metrics *metrics.Metrics
+	start   *starting
 	tracer  trace.Tracer
 
 	broker *broker
@@ -76,9 +77,9 @@ type node struct {
 	closers []func()
 }
 
-// openNode opens a node. The caller must close it.
-func openNode(ctx context.Context, cfg config.Config, logger *slog.Logger) (*node, error) {
-	n := &node{cfg: cfg, logger: logger, metrics: metrics.New(version())}
+// openNode opens a node, and tells start which step it is at. The caller must close it.
+func openNode(ctx context.Context, cfg config.Config, logger *slog.Logger, start *starting) (*node, error) {
+	n := &node{cfg: cfg, logger: logger, metrics: metrics.New(version()), start: start}
 	for _, open := range []func(context.Context) error{
 		n.openBroker, n.openStore, n.openTracing, n.openLog, n.openDirectory, n.openAudit, n.openMaterializer, n.openServer,
 	} {
@@ -100,10 +101,16 @@ func (n *node) close() {
 }
 
 func (n *node) openBroker(ctx context.Context) (err error) {
-	if n.broker, err = startBroker(ctx, n.cfg, n.logger); err != nil {
+	if n.broker, err = startBroker(ctx, n.cfg, n.logger, n.start); err != nil {
 		return err
 	}
 	n.onClose(n.broker.close)
+	n.start.during(func() string {
+		if err := n.broker.check(ctx); err != nil {
+			return err.Error()
+		}
+		return "opening the log's streams, which need a leader"
+	})
 	n.js, err = jetstream.New(n.broker.conn)
 	return err
 }

@@ -22,11 +22,16 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 	if err != nil {
 		return err
 	}
-	n, err := openNode(ctx, cfg, logger)
+	start := &starting{}
+	endStart := start.serve(ln, listener)
+	defer endStart()
+	defer start.warnWhile(logger)()
+	n, err := openNode(ctx, cfg, logger, start)
 	if err != nil {
 		return err
 	}
 	defer n.close()
+	endStart()
 
 	fmt.Fprintf(out, "sessnode ready: %s://%s (data %s, log %s)\n", schemeOf(cfg), ln.Addr(), cfg.Data, n.log.Name())
 	if n.broker.url != "" {

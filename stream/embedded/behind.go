@@ -3,6 +3,7 @@ package embedded
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -21,19 +22,22 @@ func (s *Server) Behind() error {
 	}
 	h := s.ns.Healthz(&server.HealthzOptions{Details: true})
 	for _, e := range h.Errors {
-		if e.Type == server.HealthzErrorStream {
+		if e.Type == server.HealthzErrorStream && !slices.Contains(s.cfg.Volatile, e.Stream) {
 			return fmt.Errorf("stream %s: %s", e.Stream, e.Error)
 		}
 	}
 	return nil
 }
 
-// CatchUp waits until Behind returns nil. If ctx ends first, it returns the last
-// error of Behind.
+// CatchUp waits until Behind returns nil. If ctx ends first, it returns the last error
+// of Behind; if the directory is damaged, ErrDamaged.
 func (s *Server) CatchUp(ctx context.Context) error {
 	tick := time.NewTicker(readyPoll)
 	defer tick.Stop()
 	for {
+		if err := s.log.fatal(); err != nil {
+			return err
+		}
 		err := s.Behind()
 		if err == nil {
 			return nil

@@ -56,6 +56,10 @@ type Config struct {
 	// default for a single server is "sessnode".
 	Name string
 
+	// Volatile are the names of streams in memory. Behind ignores them: after a restart
+	// of all members their groups need every member, and there is nothing to catch up.
+	Volatile []string
+
 	// Cluster makes the server a member of a cluster. Nil means a single server.
 	Cluster *Cluster
 

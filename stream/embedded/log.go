@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -19,6 +20,7 @@ import (
 // kept as the reason why the server does not run.
 type serverLog struct {
 	log *slog.Logger
+	dir string
 
 	mu     sync.Mutex
 	first  error
@@ -29,7 +31,15 @@ type serverLog struct {
 const repeatAfter = 30 * time.Second
 
 func (l *serverLog) Noticef(format string, args ...any) { l.emit(slog.LevelDebug, format, args) }
-func (l *serverLog) Warnf(format string, args ...any)   { l.emitOnce(slog.LevelWarn, format, args) }
+
+func (l *serverLog) Warnf(format string, args ...any) {
+	if strings.Contains(format, "create failed") {
+		if line := fmt.Sprintf(format, args...); strings.Contains(line, corruptState) {
+			l.keep(damaged(l.dir, line))
+		}
+	}
+	l.emitOnce(slog.LevelWarn, format, args)
+}
 
 func (l *serverLog) Errorf(format string, args ...any) {
 	if strings.Contains(format, "Critical write error") {
@@ -44,12 +54,33 @@ func (l *serverLog) Debugf(string, ...any) {}
 func (l *serverLog) Tracef(string, ...any) {}
 
 func (l *serverLog) Fatalf(format string, args ...any) {
-	l.mu.Lock()
-	if l.first == nil {
-		l.first = fmt.Errorf(format, args...)
+	err := fmt.Errorf(format, args...)
+	if strings.Contains(err.Error(), corruptState) {
+		err = damaged(l.dir, err.Error())
 	}
-	l.mu.Unlock()
+	l.keep(err)
 	l.emit(slog.LevelError, format, args)
+}
+
+// keep keeps the first reason why the server, or a part of it, does not run.
+func (l *serverLog) keep(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.first == nil {
+		l.first = err
+	}
+}
+
+// ErrDamaged means that the server's directory is damaged such that waiting does not
+// help.
+var ErrDamaged = errors.New("the directory is damaged")
+
+// corruptState is what the server says of a Raft group whose state cannot be read. It
+// does not repair the group, although the other members have all of it.
+const corruptState = "raft: snapshot corrupt"
+
+func damaged(dir, line string) error {
+	return fmt.Errorf("%w: %s; if the other members of the cluster have all data, move %s away and start the node again: it copies everything from them", ErrDamaged, line, dir)
 }
 
 // fatal returns the first fatal error, or nil.

@@ -129,14 +129,15 @@ func (s *Server) metaGroup() (server.RaftzGroup, bool) {
 	return server.RaftzGroup{}, false
 }
 
-// Ready waits until Check returns nil. If ctx ends first, or the server is closed,
-// it returns the last error of Check; it also wraps the error of ctx.
+// Ready waits until Check returns nil. If ctx ends first, or the server is closed or
+// its directory damaged, it returns the last error of Check; it also wraps the error of
+// ctx.
 func (s *Server) Ready(ctx context.Context) error {
 	tick := time.NewTicker(readyPoll)
 	defer tick.Stop()
 	for {
 		err := s.Check()
-		if err == nil || errors.Is(err, ErrClosed) {
+		if err == nil || errors.Is(err, ErrClosed) || errors.Is(err, ErrDamaged) {
 			return err
 		}
 		select {

@@ -77,10 +77,11 @@ func start(ctx context.Context, cfg Config) (_ *Server, err error) {
 	if !opts.DontListen && cfg.Listen == "" {
 		opts.Authorization = rand.Text()
 	}
-	s := &Server{cfg: cfg, token: opts.Authorization, log: &serverLog{log: cfg.Logger.With("from", "nats-server")}}
+	s := &Server{cfg: cfg, token: opts.Authorization, log: &serverLog{log: cfg.Logger.With("from", "nats-server"), dir: cfg.Dir}}
 	if s.ns, err = server.NewServer(opts); err != nil {
 		return nil, err
 	}
+	cfg.Logger.Info("reading streams", "dir", cfg.Dir) // a damaged block may take long, or all memory
 	s.ns.SetLoggerV2(s.log, false, false, false)
 	s.ns.Start()
 	if err := s.awaitStart(ctx); err != nil {
