@@ -19,6 +19,9 @@ import (
 // says what to do, the others name it, and what it says helps.
 func TestMemberWithDamagedRaftStateExitsAndSaysWhy(t *testing.T) {
 	t.Parallel()
+	if !*long {
+		t.Skip("with -long: the others take 20 s to elect leaders without it")
+	}
 	nodes := harness.StartCluster(t, 3, harness.StartBucket(t), "--log-shards", "1")
 	c := nodes[1].Client()
 	id := newSession(t, c)
