@@ -23,7 +23,7 @@ type mutation struct {
 	old, new string
 }
 
-var mutations = slices.Concat(generalMutations, piMutations)
+var mutations = slices.Concat(generalMutations, piMutations, fleetMutations)
 
 var generalMutations = []mutation{
 	{

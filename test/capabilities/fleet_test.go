@@ -1,0 +1,72 @@
+package capabilities
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// fleet are the numbers of what a fleet needs, and of what goes beyond all agents.
+var fleet = map[string]int{"FLEET": 34, "EDGE": 17}
+
+// elsewhere has the capabilities of the fleet that no scenario plays. What exists
+// names the test or the step of .ci/run that shows it; "not yet" is owed.
+var elsewhere = map[string]string{
+	"FLEET-11": "nodes of a cluster are killed: `TestKillKeepsAcknowledgedAppends`, `TestThreeNodesUnderFire`",
+	"FLEET-31": "manifests are rendered, and run on a control plane: `TestRenderedFilesAreCurrent`, `TestPodsAreRestricted`",
+	"FLEET-32": "not yet: a page in the browser",
+	"EDGE-01":  "not yet: protocols of other stores",
+	"EDGE-02":  "group commit is inside of a node: `TestFlushQueue`; .ci/run bench",
+	"EDGE-03":  "not yet: contexts are made from whole sessions",
+	"EDGE-04":  "not yet: keys of sessions, redaction at write",
+	"EDGE-05":  "the protocol is simulated: `TestPromisesHoldInEveryWorld`",
+	"EDGE-07":  "not yet: share links",
+	"EDGE-08":  "not yet: a diff",
+	"EDGE-10":  "not yet: Codex is not followed while it works",
+	"EDGE-09":  "not yet: Claude Code is not followed while it works",
+	"EDGE-11":  "not yet: the dialect of opencode",
+	"EDGE-12":  "not yet: rescue",
+	"EDGE-14":  "not yet: a suite for other servers",
+	"EDGE-15":  "not yet: search for secrets",
+	"EDGE-16":  "not yet: hooks",
+	"EDGE-17":  "disks are damaged at random: `TestFlippedBitInRecordIsReportedAndAffectsOneSession`, `TestFlippedBitInBlobOrSnapshotIsReportedAndNotServed`",
+}
+
+// A scenario plays each capability of the fleet, unless elsewhere says why not.
+func TestEveryFleetCapabilityIsPlayed(t *testing.T) {
+	t.Parallel()
+	played := map[string]bool{}
+	files, err := filepath.Glob(filepath.Join(scenarios, "*.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		for _, id := range idsOf(t, strings.TrimSuffix(filepath.Base(f), ".txtar")) {
+			played[id] = true
+		}
+	}
+	var owed []string
+	for part, n := range fleet {
+		for i := 1; i <= n; i++ {
+			owed = append(owed, fmt.Sprintf("%s-%02d", part, i))
+		}
+	}
+	tests, _ := readTests(t)
+	for _, id := range owed {
+		why, ok := elsewhere[id]
+		switch {
+		case played[id] == ok:
+			t.Errorf("%s must be in a scenario or in elsewhere, and not in both", id)
+		case ok && !strings.HasPrefix(why, "not yet:"):
+			checkTests(t, id, why, tests)
+		}
+	}
+	for id := range maps.Keys(elsewhere) {
+		if !slices.Contains(owed, id) {
+			t.Errorf("%s is not a capability", id)
+		}
+	}
+}
