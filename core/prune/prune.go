@@ -52,9 +52,9 @@ func Choose(now time.Time, all []Session, l Limits) []Pruned {
 	var out []Pruned
 	for i, p := range all {
 		left := len(all) - i
-		switch age := now.Sub(p.last()); {
-		case l.MaxAge > 0 && !p.last().IsZero() && age > l.MaxAge:
-			out = append(out, Pruned{p.ID, p.last(), fmt.Sprintf("not changed for %s, longer than %s", age.Truncate(time.Second), l.MaxAge)})
+		switch {
+		case l.MaxAge > 0 && !p.last().IsZero() && now.Sub(p.last()) > l.MaxAge:
+			out = append(out, Pruned{p.ID, p.last(), "not changed since "+p.last().UTC().Format("2006-01-02 15:04")})
 		case l.Keep > 0 && left > l.Keep:
 			out = append(out, Pruned{p.ID, p.last(), fmt.Sprintf("one of %d more than the %d that are kept", left-l.Keep, l.Keep)})
 		default:

@@ -55,7 +55,7 @@ func TestPruneRemovesOldestFirst(t *testing.T) {
 			}
 		})
 	}
-	if why := prune.Choose(now, all, prune.Limits{MaxAge: 24 * time.Hour})[0].Why; !strings.Contains(why, "30h0m0s") {
+	if why := prune.Choose(now, all, prune.Limits{MaxAge: 24 * time.Hour})[0].Why; !strings.Contains(why, "since 2026-02-28 18:00") {
 		t.Errorf("why: %s", why)
 	}
 }

@@ -141,7 +141,7 @@ func why(l *report.Rule, now time.Time, row *catalog.Row, isKept bool) string {
 	last := changed(row)
 	switch {
 	case l.OlderThan > 0 && !last.IsZero() && now.Sub(last) > l.OlderThan:
-		return fmt.Sprintf("not changed for %s, longer than %s", now.Sub(last).Truncate(time.Second), l.OlderThan)
+		return "not changed since " + last.UTC().Format("2006-01-02 15:04")
 	case l.LargerThan > 0 && row.Size > l.LargerThan:
 		return fmt.Sprintf("%d bytes, more than %d", row.Size, l.LargerThan)
 	case !isKept:

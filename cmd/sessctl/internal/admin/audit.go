@@ -36,7 +36,7 @@ sessctl audit --since 24h`,
 			return a.audit(ctx, from)
 		},
 	}
-	cmd.Flags().StringVar(&since, "since", "", "only records since `WHEN`: a time such as 2026-01-02T03:04:05Z, a day, or an age such as 24h")
+	cmd.Flags().StringVar(&since, "since", "", "only records since `WHEN`: a time such as 2026-01-02T03:04:05Z, a day, or an age such as 24h or 7d")
 	return cmd
 }
 
@@ -45,16 +45,11 @@ func (a app) sinceTime(s string) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil
 	}
-	if d, err := time.ParseDuration(s); err == nil && d >= 0 {
-		return a.Now().Add(-d), nil
+	t, err := cli.ParseMoment(s, a.Now())
+	if err != nil {
+		return t, cli.Usagef("--since %q: %v", s, err)
 	}
-	if t, err := time.Parse(time.RFC3339, s); err == nil {
-		return t, nil
-	}
-	if t, err := time.ParseInLocation(time.DateOnly, s, time.Local); err == nil {
-		return t, nil
-	}
-	return time.Time{}, cli.Usagef("--since %q: write 2026-01-02T03:04:05Z, 2026-01-02, or 24h", s)
+	return t, nil
 }
 
 func (a app) audit(ctx context.Context, since time.Time) error {

@@ -58,7 +58,7 @@ sessctl blobs gc --apply --why "nightly run"`,
 		},
 	}
 	cmd.Flags().BoolVar(&f.apply, "apply", false, "apply the changes instead of only showing them")
-	cmd.Flags().DurationVar(&f.grace, "grace", 0, "keep blobs that are younger than this `TIME` (default, and minimum: the node's blobs.grace)")
+	cli.DurationVar(cmd.Flags(), &f.grace, "grace", 0, "keep blobs that are younger than this `TIME` (default, and minimum: the node's blobs.grace)")
 	cmd.Flags().StringVar(&f.why, "why", "", "`TEXT` for the record of the deletion")
 	cmd.Flags().StringArrayVar(&f.gone, "gone", nil, "the log that signed the bucket as `KEY` no longer exists; may be repeated")
 	return cmd

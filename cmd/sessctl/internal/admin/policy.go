@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"strconv"
-	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -70,13 +68,7 @@ func parseAge(s string) (time.Duration, error) {
 	if s == "" {
 		return 0, nil
 	}
-	const day = 24 * time.Hour
-	if days, ok := strings.CutSuffix(s, "d"); ok {
-		if n, err := strconv.ParseUint(days, 10, 16); err == nil && n > 0 {
-			return time.Duration(n) * day, nil
-		}
-	}
-	d, err := time.ParseDuration(s)
+	d, err := cli.ParseDuration(s)
 	if err != nil || d <= 0 {
 		return 0, cli.Usagef("%q is not a time: use 24h or 90d", s)
 	}

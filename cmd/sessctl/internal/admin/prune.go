@@ -44,7 +44,7 @@ sessctl prune --keep 100 --cwd "$PWD" --yes`,
 	}
 	cmd.Flags().StringVar(&f.dialect, "dialect", "", "only sessions of the agent `NAME`")
 	cmd.Flags().StringVar(&f.cwd, "cwd", "", "only sessions of the directory `DIR`")
-	cmd.Flags().DurationVar(&f.MaxAge, "older-than", 0, "sessions not modified for this `TIME`, such as 24h")
+	cli.DurationVar(cmd.Flags(), &f.MaxAge, "older-than", 0, "sessions not modified for this `TIME`, such as 24h or 30d")
 	cmd.Flags().IntVar(&f.Keep, "keep", 0, "sessions beyond the newest `N`")
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "move them to the trash instead of only listing them")
 	return cmd

@@ -104,12 +104,12 @@ func (a app) tokenCreate(ctx context.Context, name string, f tokenFlags) error {
 
 // untilTime parses a time, a day, or a duration from now.
 func (a app) untilTime(s string) (time.Time, error) {
-	if d, err := time.ParseDuration(s); err == nil && d > 0 {
+	if d, err := cli.ParseDuration(s); err == nil && d > 0 {
 		return a.Now().Add(d).UTC(), nil
 	}
 	t, err := a.sinceTime(s)
 	if err != nil {
-		return time.Time{}, cli.Usagef("--expires %q: write 2026-12-31T00:00:00Z, 2026-12-31, or 720h", s)
+		return time.Time{}, cli.Usagef("--expires %q: write 2026-12-31T00:00:00Z, 2026-12-31, or 30d", s)
 	}
 	return t.UTC(), nil
 }
@@ -204,7 +204,7 @@ requests. No node needs a restart.
 
 With -o json: the object that create prints.`
 	cmd.Example = `sessctl token rotate ci --keep 24h`
-	cmd.Flags().DurationVar(&keep, "keep", 0, "keep the previous secret valid for this `TIME`, at most 168h")
+	cli.DurationVar(cmd.Flags(), &keep, "keep", 0, "keep the previous secret valid for this `TIME`, at most 168h")
 	return cmd
 }
 

@@ -48,7 +48,7 @@ sessctl top --times 10 --every 5s`,
 			return a.top(ctx, f)
 		},
 	}
-	cmd.Flags().DurationVar(&f.every, "every", 2*time.Second, "refresh after this `TIME`")
+	cli.DurationVar(cmd.Flags(), &f.every, "every", 2*time.Second, "refresh after this `TIME`")
 	cmd.Flags().IntVar(&f.times, "times", 0, "print `N` tables, 0 for until interrupted (default 1 if the output is not a terminal)")
 	return cmd
 }

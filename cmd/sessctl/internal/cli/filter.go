@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,7 +29,7 @@ type FilterFlags struct {
 // Add adds the flags to cmd.
 func (f *FilterFlags) Add(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.StringVar(&f.cwd, "cwd", "", "only sessions of the directory `DIR`, as their agent wrote it")
+	fs.StringVar(&f.cwd, "cwd", "", "only sessions of the directory `DIR`, as their agent wrote it; . is the current one")
 	fs.BoolVar(&f.below, "below", false, "also sessions of the directories below --cwd")
 	fs.StringVar(&f.dialect, "dialect", "", "only sessions of the agent `NAME`")
 	fs.StringVar(&f.holder, "holder", "", "only sessions with a head held by `HOLDER`: an agent, host, person or writer")
@@ -50,11 +51,15 @@ func (f *FilterFlags) Add(cmd *cobra.Command) {
 
 // Options validates the flags and returns them as options of a request.
 func (f *FilterFlags) Options(now time.Time) (catalog.Filter, error) {
+	var errs []error
+	cwd, err := absolute(f.cwd)
+	if err != nil {
+		errs = append(errs, err)
+	}
 	o := catalog.Filter{
-		CWD: f.cwd, Below: f.below, Dialect: f.dialect, Holder: f.holder, Tags: f.tags, Label: f.label,
+		CWD: cwd, Below: f.below, Dialect: f.dialect, Holder: f.holder, Tags: f.tags, Label: f.label,
 		Name: f.name, Text: f.text, Deleted: f.deleted,
 	}
-	var errs []error
 	for _, s := range catalog.States {
 		if string(s) == f.state {
 			o.State = s
@@ -99,6 +104,16 @@ func ParseSort(o *catalog.Filter, by string) error {
 	return nil
 }
 
+// absolute makes a directory absolute if it begins with a dot. Others may be those of
+// another host.
+func absolute(dir string) (string, error) {
+	first, _, _ := strings.Cut(filepath.ToSlash(dir), "/")
+	if first != "." && first != ".." {
+		return dir, nil
+	}
+	return filepath.Abs(dir)
+}
+
 // FlagValue parses the value s of the flag name into to. An empty s is skipped.
 func FlagValue[T any](name, s string, to **T, parse func(string) (T, error)) error {
 	if s == "" {
@@ -112,21 +127,15 @@ func FlagValue[T any](name, s string, to **T, parse func(string) (T, error)) err
 	return nil
 }
 
-// ParseMoment parses a day, a time, or an age such as 36h or 7d.
+// ParseMoment parses a day in the time zone of now, a time, or an age such as 36h or
+// 7d.
 func ParseMoment(s string, now time.Time) (time.Time, error) {
 	for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
-		if t, err := time.Parse(layout, s); err == nil {
+		if t, err := time.ParseInLocation(layout, s, now.Location()); err == nil {
 			return t, nil
 		}
 	}
-	hours, isDays := strings.CutSuffix(s, "d")
-	if isDays {
-		n, err := strconv.ParseFloat(hours, 64)
-		if err == nil && n >= 0 && n < 1e5 {
-			return now.Add(-time.Duration(n * 24 * float64(time.Hour))), nil
-		}
-	}
-	if d, err := time.ParseDuration(s); err == nil && d >= 0 {
+	if d, err := ParseDuration(s); err == nil {
 		return now.Add(-d), nil
 	}
 	return time.Time{}, errors.New("use a day such as 2026-01-02, a time such as 2026-01-02T03:04:05Z, or how long ago: 36h, 7d")

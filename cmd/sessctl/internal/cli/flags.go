@@ -9,7 +9,7 @@ func (a *App) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&a.Token, "token", "", "the `TOKEN` to authenticate with (SESS_TOKEN, which process lists do not show)")
 	a.tls.add(f)
 	f.VarP(outputFlag{a}, "output", "o", "`FORMAT`: table; wide, a table that is not cut and has more columns; json, for programs")
-	f.DurationVar(&a.timeout, "timeout", 0, "give up after this `TIME` (default 30s; no limit for verbs whose work grows with the session)")
+	DurationVar(f, &a.timeout, "timeout", 0, "give up after this `TIME` (default 30s; no limit for verbs whose work grows with the session)")
 }
 
 // Start marks the command line as valid: later errors are not misuse. It applies

@@ -13,23 +13,28 @@ func rmCmd(a app) *cobra.Command {
 	var undo bool
 	var why string
 	cmd := &cobra.Command{
-		Use:        "rm SESSION",
+		Use:        "rm SESSION...",
 		SuggestFor: []string{"delete", "remove", "trash"},
 		Short:      "Move a session to the trash, or restore it",
-		Long: `Moves the session to the trash; --undo restores it. Nothing is erased.
+		Long: `Moves the sessions to the trash; --undo restores them. Nothing is erased.
 
-With -o json: one object with id and deleted (true or false).`,
+With -o json: one object per line for each session: id and deleted (true or false).`,
 		Example: `sessctl rm 019a
 sessctl rm --undo 019a`,
-		Args: cobra.ExactArgs(1),
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, cancel := a.Within(cmd, cli.Short)
 			defer cancel()
-			return a.rm(ctx, args[0], why, undo)
+			for _, arg := range args {
+				if err := a.rm(ctx, arg, why, undo); err != nil {
+					return err
+				}
+			}
+			return nil
 		},
 	}
 	cli.WhyFlag(cmd, &why)
-	cmd.Flags().BoolVar(&undo, "undo", false, "take the session out of the trash")
+	cmd.Flags().BoolVar(&undo, "undo", false, "take the sessions out of the trash")
 	a.DryRunFlag(cmd)
 	return cmd
 }
