@@ -116,7 +116,7 @@ var generalMutations = []mutation{
 	},
 	{
 		"usage", "what a fork took over is not told", "core/usage/report.go",
-		"if u.Inherited || shared[i] {", "if u.Inherited {",
+		"if u.Inherited || shared[i] {", "if u.Inherited || shared[i] && false {",
 	},
 	{
 		"usage", "prices of the caller are ignored", "core/usage/price.go",
