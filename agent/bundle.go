@@ -54,16 +54,27 @@ func (r *resumer) unpack(ctx context.Context, b bundle.Bundler, f *stagedFile, p
 	if err != nil {
 		return err
 	}
+	main, ok := mainOf(files, path.Join(place.Dir, place.Name))
+	if !ok {
+		main, ok = fileWith(files, packed, f.dialect)
+	}
+	if !ok {
+		return fmt.Errorf("session %s has no main file: %w", r.id, core.ErrInvalid)
+	}
+	top, rest, _ := strings.Cut(main, "/") // the sessions directory
+	place.Dir, place.Name = path.Dir(rest), path.Base(rest)
 	dir, err := r.host.fileDir(f.agent, r.o.Dir, *place, f.workdir)
 	if err != nil {
 		return err
 	}
-	main, ok := mainOf(files, path.Join(place.Dir, place.Name))
-	if !ok {
-		return fmt.Errorf("session %s has no main file: %w", r.id, core.ErrInvalid)
+	if r.o.Dir == "" {
+		dir = strings.TrimSuffix(dir, string(filepath.Separator)+filepath.FromSlash(place.Dir))
+	} else {
+		top = path.Dir(main) // the files beside the main one
 	}
+	f.base = dir
 	for _, file := range files {
-		rel, below := strings.CutPrefix(file.Path, path.Dir(main)+"/")
+		rel, below := strings.CutPrefix(file.Path, top+"/")
 		if file.Path == main || !below {
 			continue
 		}
@@ -85,6 +96,24 @@ func mainOf(files []bundle.File, name string) (string, bool) {
 	return "", false
 }
 
+// fileWith returns the path of the file that has the lines at whose end the agent
+// continues: Codex has a new file for them after a revert, and local times in names.
+func fileWith(files []bundle.File, f *core.File, d core.Dialect) (string, bool) {
+	l, ok := d.(interface {
+		Layout(h core.Header, es []core.Entry) []core.Entry
+	})
+	if !ok {
+		return "", false
+	}
+	lines := core.Lines(l.Layout(f.Header, f.Entries))
+	for _, file := range files {
+		if bytes.Equal(bytes.TrimSuffix(file.Data, []byte("\n")), bytes.TrimSuffix(lines, []byte("\n"))) {
+			return file.Path, true
+		}
+	}
+	return "", false
+}
+
 // putCompanions writes the other files of the session. A file that has other
 // content than a beginning of what the log has stays, and the user is told.
 func (r *resumer) putCompanions(f *stagedFile) error {
@@ -99,7 +128,7 @@ func (r *resumer) putCompanions(f *stagedFile) error {
 		case err != nil && !os.IsNotExist(err):
 			return err
 		}
-		if err := checkNoLinks(filepath.Dir(f.path), c.path); err != nil {
+		if err := checkNoLinks(f.base, c.path); err != nil {
 			return err
 		}
 		if err := atomicfile.MkdirAll(filepath.Dir(c.path)); err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // dialects are those whose agents' files are followed.
-var dialects = []string{"pi", "omp", "operator", "openrath", "nova"}
+var dialects = []string{"claude", "codex", "pi", "omp", "operator", "openrath", "nova"}
 
 const operatorHome = "~/.operator"
 
@@ -41,6 +41,8 @@ func DataDir(env func(string) string, dialect, cwd string) (dir string, ok bool)
 	switch dialect {
 	case "claude":
 		return ExpandHome(env, cmp.Or(env("CLAUDE_CONFIG_DIR"), "~/.claude"))
+	case "codex":
+		return ExpandHome(env, cmp.Or(env("CODEX_HOME"), "~/.codex"))
 	case "pi":
 		return ExpandHome(env, cmp.Or(env("PI_CODING_AGENT_DIR"), "~/.pi/agent"))
 	case "omp":

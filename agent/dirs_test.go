@@ -68,7 +68,7 @@ func TestRootsFollowTheEnvironment(t *testing.T) {
 		{map[string]string{"PI_CODING_AGENT_DIR": home + "/both"}, []string{" both/sessions"}},
 		{map[string]string{"PI_CODING_AGENT_SESSION_DIR": "~/flat", "PI_CONFIG_DIR": ".ohmy"}, []string{"pi flat", "omp .ohmy/agent/sessions"}},
 	} {
-		if got, want := at(row.env), slices.Concat(row.want, rest); !slices.Equal(got, want) {
+		if got, want := at(row.env), slices.Concat([]string{"claude .claude/projects", "codex .codex/sessions"}, row.want, rest); !slices.Equal(got, want) {
 			t.Errorf("%v\ngot  %q\nwant %q", row.env, got, want)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/sesslog/sesslog/agent/follow"
 	"github.com/sesslog/sesslog/agent/process"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/bundle"
 	"github.com/sesslog/sesslog/core/dialect"
 )
 
@@ -38,6 +39,7 @@ type finder struct {
 	seen   map[string]fileMark // when the header was last read without success
 	other  map[string]string   // files of other agents, and the directories in their headers
 	found  map[string]bool
+	args   []string
 }
 
 // A fileMark shows whether a file has changed.
@@ -51,7 +53,7 @@ type fileMark struct {
 func newFinder(roots []follow.Root, dir string, argv []string) *finder {
 	f := &finder{
 		roots: roots, dirs: []string{dir}, named: map[string]bool{},
-		before: map[string]fileMark{}, seen: map[string]fileMark{}, other: map[string]string{}, found: map[string]bool{},
+		before: map[string]fileMark{}, seen: map[string]fileMark{}, other: map[string]string{}, found: map[string]bool{}, args: argv,
 	}
 	f.readArgs(argv)
 	f.walk(func(path string, _ follow.Root, m fileMark) { f.before[path] = m })
@@ -176,6 +178,9 @@ func (f *finder) identify(path string, root follow.Root, open bool) (sessionFile
 		return sessionFile{}, false
 	}
 	h, d, err := readHeader(root.Dialect, start)
+	if p, ok := packerOf(root.Dialect); ok {
+		h, d, err = f.readMain(p, path, root, start)
+	}
 	if err != nil {
 		return sessionFile{}, false
 	}
@@ -192,6 +197,9 @@ func (f *finder) isOwn(path string, root follow.Root, h core.Header, d core.Dial
 		if isBelow(path, strings.TrimSuffix(main, ".jsonl")) {
 			return true
 		}
+	}
+	if p, ok := d.(bundle.Packer); ok && f.isInPlace(p, path, root, h) {
+		return true
 	}
 	if h.CWD != "" {
 		if d.Name() == "omp" && f.omp != "" && process.SameDir(h.CWD, f.omp) {

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"os"
@@ -132,7 +133,7 @@ func (f *follower) end(ctx context.Context, w *watchedFile) Result {
 
 // linesAfter counts the lines of a file that are not in the log yet.
 func linesAfter(at follow.File) int {
-	h, err := os.Open(at.Path)
+	h, err := os.Open(cmp.Or(at.Copy, at.Path))
 	if err != nil {
 		return 0
 	}

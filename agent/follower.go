@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path/filepath"
@@ -160,7 +161,7 @@ func (f *follower) follow(ctx context.Context, file sessionFile, claim *api.Clai
 	}
 	cfg := follow.Config{
 		Node:   f.node,
-		Roots:  []follow.Root{{Path: file.path, Dialect: file.dialect, Images: w.note.Images}},
+		Roots:  []follow.Root{{Path: file.path, Dialect: file.dialect, Home: w.note.Home, Images: w.note.Images}},
 		State:  f.runs.state(file.path),
 		Writer: w.claims.writer, Notify: func(n follow.Notice) { f.notice(w, n) },
 		By: f.host.By, Host: f.host.Name,
@@ -198,7 +199,7 @@ func (f *follower) follow(ctx context.Context, file sessionFile, claim *api.Clai
 // earlier run left still belongs to that run's agent.
 func (f *follower) newNote(file sessionFile, before runNote, old bool) runNote {
 	n := runNote{
-		Path: file.path, Session: file.session, Dialect: file.dialect, Images: f.images(file),
+		Path: file.path, Session: file.session, Dialect: file.dialect, Home: f.homeOf(file), Images: f.images(file),
 		Agent: f.pid, Start: f.startID, Writers: before.Writers,
 	}
 	if old {
@@ -221,6 +222,19 @@ func (f *follower) notice(w *watchedFile, n follow.Notice) {
 	case follow.Diverged:
 		w.diverged.Store(true)
 	}
+}
+
+// homeOf returns the sessions directory that has the other files of file's session.
+func (f *follower) homeOf(file sessionFile) string {
+	if file.root.Home != "" || file.root.Path != file.path {
+		return cmp.Or(file.root.Home, file.root.Path)
+	}
+	for _, r := range f.finder.roots {
+		if r.Dialect == file.dialect && isBelow(file.path, r.Path) {
+			return r.Path
+		}
+	}
+	return filepath.Dir(file.path)
 }
 
 // images returns the directory of the images that a file's lines refer to, empty

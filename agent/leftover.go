@@ -6,7 +6,7 @@ import (
 )
 
 // isLeftover reports whether the file is that of an earlier run whose agent has
-// ended. Then nothing is written to it, and nobody is kept from its session: its
+// ended. Then nothing is written to it, and no writer is kept from its session: its
 // lines are stored under the claim of the earlier run, or without one.
 func (w *watchedFile) isLeftover() bool { return w.old && w.note.running() == 0 }
 

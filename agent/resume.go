@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/sesslog/sesslog/api"
@@ -284,6 +285,30 @@ func OpenArgs(dialect, path string) []string {
 		return []string{"--resume", path}
 	case "claude":
 		return []string{"--resume", strings.TrimSuffix(filepath.Base(path), ".jsonl")}
+	case "codex":
+		return []string{"resume", threadOf(path)}
 	}
 	return nil
+}
+
+// threadOf returns the id of the thread in the name of a file of Codex, such as
+// rollout-2026-01-02T03-04-05-ID.jsonl or, after a revert, …-ID_ID.jsonl.
+func threadOf(path string) string {
+	const prefix = len("rollout-2026-01-02T03-04-05-")
+	name := strings.TrimSuffix(filepath.Base(path), ".jsonl")
+	id, _, _ := strings.Cut(name[min(len(name), prefix):], "_")
+	return id
+}
+
+// WithOpenArgs returns the command line argv, which starts an agent, such that the
+// agent opens the session file at path.
+func WithOpenArgs(argv []string, dialect, path string) []string {
+	at := len(argv)
+	if dialect == "codex" { // a subcommand, before its arguments
+		at = 1
+		if len(argv) > 1 && (argv[1] == "exec" || argv[1] == "e") {
+			at = 2
+		}
+	}
+	return slices.Insert(slices.Clone(argv), min(at, len(argv)), OpenArgs(dialect, path)...)
 }

@@ -26,6 +26,7 @@ type runNote struct {
 	Path    string         `json:"path"`
 	Session core.SessionID `json:"session"`
 	Dialect string         `json:"dialect"`
+	Home    string         `json:"home,omitempty"` // with the other files of the session
 	Images  string         `json:"images,omitempty"`
 	Agent   int            `json:"agent,omitempty"`   // its process
 	Start   string         `json:"start,omitempty"`   // process.StartID of that process
@@ -172,5 +173,5 @@ func (n runNote) running() int {
 
 // file returns the file that the note is about.
 func (n runNote) file() sessionFile {
-	return sessionFile{path: n.Path, root: follow.Root{Path: n.Path, Dialect: n.Dialect, Images: n.Images}, session: n.Session, dialect: n.Dialect}
+	return sessionFile{path: n.Path, root: follow.Root{Path: n.Path, Dialect: n.Dialect, Home: n.Home, Images: n.Images}, session: n.Session, dialect: n.Dialect}
 }

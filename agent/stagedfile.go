@@ -34,6 +34,7 @@ type stagedFile struct {
 	workdir Workdir
 	old     fs.FileInfo // of the file at path now; nil if there is none
 
+	base       string      // directory below which companions are
 	companions []companion // of an agent that keeps several files for a session
 }
 

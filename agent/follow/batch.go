@@ -48,7 +48,7 @@ func parseBatch(d core.Dialect, data []byte) (b batch, ok bool) {
 // isComplete reports whether an append stores e's line as it is: the entry is in
 // the tree, and lacks no field that the log would fill in.
 func isComplete(d core.Dialect, e core.Entry) bool {
-	if e.ID == "" || e.Aside || len(e.ID) > core.MaxEntryID {
+	if e.ID == "" || len(e.ID) > core.MaxEntryID {
 		return false
 	}
 	filled, err := d.Fill(e.Line, core.Fields{ID: e.ID, Parent: core.LeafAt("parent"), Time: "2026-01-01T00:00:00.000Z", Position: 1})

@@ -5,6 +5,10 @@
 // is soon in the log, once and in order. A Follower reads files and never writes to
 // them.
 //
+// An agent may keep a session in several files ([bundle.Packer]). Their lines are
+// packed into one file in the state directory, in the order in which they come, and
+// that copy is followed like any session file. It is derived from the agent's files.
+//
 // # State
 //
 // The log decides what is stored. The state directory ([Config.State]) only

@@ -1,7 +1,9 @@
 package follow
 
 import (
+	"cmp"
 	"context"
+	"os"
 	"sync"
 	"time"
 
@@ -12,8 +14,9 @@ import (
 
 // A file is a followed file.
 type file struct {
-	path string
-	root *Root
+	path   string
+	root   *Root
+	packed *packed // of a session in several files; else nil
 
 	mu           lock // held while it is copied; guards the fields below
 	place        place
@@ -38,6 +41,28 @@ type file struct {
 	fenceDelay backoff
 	unverified bool // it grew, and its earlier bytes were not all read again
 	last       stat // as it was last seen
+}
+
+// content returns the path of the file that is followed: f's own, or its copy.
+func (f *file) content() string { return cmp.Or(f.copy(), f.path) }
+
+func (f *file) copy() string {
+	if f.packed == nil {
+		return ""
+	}
+	return f.packed.copy
+}
+
+// open brings the copy in step, if f has one, and opens the file that is followed.
+// If again is not 0, f must be examined again after that time.
+func (f *file) open(final bool) (h *os.File, s stat, again time.Duration, err error) {
+	if f.packed != nil {
+		if again, err = f.packed.update(final); err != nil {
+			return nil, s, again, err
+		}
+	}
+	h, s, err = openFile(f.content())
+	return h, s, again, err
 }
 
 // observe returns s with the time since when the file has been seen like this.
@@ -112,7 +137,7 @@ func (f *file) status() File {
 	f.show.Lock()
 	defer f.show.Unlock()
 	p := f.shown
-	out := File{Path: f.path, Session: p.Session, Dialect: p.Dialect, Head: p.Head, Cursor: p.Cursor, Offset: p.Offset, Waiting: max(0, f.size-p.Offset)}
+	out := File{Path: f.path, Copy: f.copy(), Session: p.Session, Dialect: p.Dialect, Head: p.Head, Cursor: p.Cursor, Offset: p.Offset, Waiting: max(0, f.size-p.Offset)}
 	if f.err != nil {
 		out.Error = f.err.Error()
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/bundle"
+	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/session"
 )
 
@@ -93,6 +95,9 @@ func New(cfg Config) (*Follower, error) {
 			return nil, err
 		}
 		cfg.Roots[i].Path = path
+		if d, err := dialect.Named(cfg.Roots[i].Dialect); err == nil {
+			cfg.Roots[i].rules, _ = d.(bundle.Packer)
+		}
 	}
 	state, err := openState(cfg.State)
 	if err != nil {
@@ -103,7 +108,7 @@ func New(cfg Config) (*Follower, error) {
 	fl.claims = newClaims(fl)
 	for path, p := range state.places {
 		if root := fl.rootOf(path); root != nil && !p.Left {
-			fl.files[path] = &file{path: path, root: root, mu: newLock(), place: *p, shown: *p, unverified: p.Quick}
+			fl.files[path] = &file{path: path, root: root, mu: newLock(), place: *p, shown: *p, unverified: p.Quick, packed: fl.pack(path, root)}
 		}
 	}
 	return fl, nil
@@ -111,7 +116,24 @@ func New(cfg Config) (*Follower, error) {
 
 // Close releases the state directory. Run must have returned. Close may be called
 // again.
-func (fl *Follower) Close() error { return fl.state.close() }
+func (fl *Follower) Close() error {
+	for _, f := range fl.known() {
+		if f.packed != nil {
+			f.packed.close()
+		}
+	}
+	return fl.state.close()
+}
+
+// pack returns the copy of the session whose main file is at path, or nil if the
+// agent keeps a session in one file.
+func (fl *Follower) pack(path string, r *Root) *packed {
+	name, err := filepath.Rel(r.home(), path)
+	if r.rules == nil || err != nil {
+		return nil
+	}
+	return &packed{rules: r.rules, home: r.home(), main: filepath.ToSlash(name), copy: fl.state.copyPath(path)}
+}
 
 // Run follows files until ctx ends, and then returns nil, after at most five
 // seconds for the release of claims. Errors of a file or of the log do not end it.
@@ -146,6 +168,7 @@ func (fl *Follower) Flush(ctx context.Context) error {
 // A File is the state of a followed file.
 type File struct {
 	Path    string         `json:"path"`
+	Copy    string         `json:"copy,omitempty"`  // with the lines of all files of the session, if they are several; Offset and Waiting are about it
 	Session core.SessionID `json:"session"`         // empty until it has one
 	Dialect string         `json:"dialect"`         // of the session
 	Head    string         `json:"head"`            // where its lines go
@@ -188,7 +211,7 @@ func (fl *Follower) rootOf(path string) *Root {
 
 // newFile starts to follow a file. fl.mu is held.
 func (fl *Follower) newFile(path string, r *Root) *file {
-	f := &file{path: path, root: r, mu: newLock(), place: fl.state.at(path)}
+	f := &file{path: path, root: r, mu: newLock(), place: fl.state.at(path), packed: fl.pack(path, r)}
 	f.place.Left = false
 	f.shown, f.unverified = f.place, f.place.Quick
 	fl.files[path] = f

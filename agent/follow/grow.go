@@ -124,7 +124,13 @@ func (fl *Follower) append(ctx context.Context, f *file, d core.Dialect, b batch
 		return false, nil
 	}
 	direct := done.Stored == len(b.entries) && done.Cursor.Seq == p.Cursor.Seq+1
-	p.Leaf, p.Cursor = d.Leaf(b.entries), done.Cursor
+	p.Cursor = done.Cursor
+	if core.AnyInTree(b.entries) {
+		p.Leaf = d.Leaf(b.entries)
+	}
+	if l, ok := d.(core.Linker); direct && ok && l != nil {
+		return true, fl.learnLeaf(ctx, f)
+	}
 	if direct {
 		return true, nil
 	}
@@ -133,4 +139,19 @@ func (fl *Follower) append(ctx context.Context, f *file, d core.Dialect, b batch
 	// records were stored in between, and may have moved the head.
 	err = fl.reconcileHead(ctx, f, p.Leaf, false)
 	return p.Cursor != core.Cursor{}, err
+}
+
+// learnLeaf learns where the head of f is after an append whose lines do not tell.
+func (fl *Follower) learnLeaf(ctx context.Context, f *file) error {
+	p := &f.place
+	hs, err := fl.cfg.Node.Heads(ctx, string(p.Session))
+	if err != nil {
+		return err
+	}
+	for _, h := range hs.Heads {
+		if h.Head == p.Head {
+			p.Leaf = h.Leaf
+		}
+	}
+	return nil
 }

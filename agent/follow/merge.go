@@ -130,7 +130,7 @@ func (m *merging) locate(ctx context.Context) error {
 		return err
 	}
 	m.at = hs.Cursor
-	info, err := os.Stat(m.f.path)
+	info, err := os.Stat(m.f.content())
 	if err != nil {
 		return errChanged
 	}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/sesslog/sesslog/core/bundle"
 )
 
 // A Root is a directory that contains session files at any depth, or one session
@@ -17,9 +19,22 @@ type Root struct {
 	// Images is the directory of the images that lines refer to. Default: the
 	// agent's own, beside the directory called sessions.
 	Images string
+	// Home is the agent's sessions directory, if Path is the main file of a session
+	// that the agent keeps in several files. The others are found below it.
+	Home string
 	// Since excludes files that were last modified before it. The zero time excludes
 	// none.
 	Since time.Time
+
+	rules bundle.Packer // of Dialect; nil if it keeps a session in one file
+}
+
+// home returns the directory that has all files of the root's sessions.
+func (r *Root) home() string {
+	if r.rules != nil && r.Home != "" {
+		return r.Home
+	}
+	return r.Path
 }
 
 // contains reports whether path is the root, or a session file inside it.
@@ -27,8 +42,8 @@ func (r *Root) contains(path string) bool {
 	if path == r.Path {
 		return true
 	}
-	rest, ok := strings.CutPrefix(path, strings.TrimSuffix(r.Path, "/")+string(filepath.Separator))
-	if !ok || !IsSessionName(path) {
+	rest, ok := strings.CutPrefix(path, strings.TrimSuffix(r.home(), "/")+string(filepath.Separator))
+	if !ok || r.rules == nil && !IsSessionName(path) || strings.HasPrefix(filepath.Base(path), ".") {
 		return false
 	}
 	for part := range strings.SplitSeq(filepath.Dir(rest), string(filepath.Separator)) {

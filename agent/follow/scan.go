@@ -28,10 +28,11 @@ type scanner struct {
 	watcher   *fsnotify.Watcher // nil while nothing is watched
 	watched   map[string]bool   // directories
 	unwatched bool              // a directory cannot be watched; this was reported
+	groups    map[*Root]*grouping
 }
 
 func newScanner(fl *Follower) *scanner {
-	return &scanner{fl: fl, audits: make(chan struct{}, 1), watched: map[string]bool{}}
+	return &scanner{fl: fl, audits: make(chan struct{}, 1), watched: map[string]bool{}, groups: map[*Root]*grouping{}}
 }
 
 // requestAudit requests an audit.
@@ -121,6 +122,10 @@ func (s *scanner) changed(path string, root *Root) {
 		s.walk(root, path)
 		return
 	}
+	if root.rules != nil {
+		s.changedPart(path, root)
+		return
+	}
 	fl := s.fl
 	fl.mu.Lock()
 	f := fl.files[path]
@@ -153,16 +158,32 @@ func (s *scanner) scan() {
 		s.scanRoot(&s.fl.cfg.Roots[i])
 	}
 	for _, f := range s.fl.known() {
-		info, err := os.Lstat(f.path)
-		if errors.Is(err, fs.ErrNotExist) || err == nil && f.isDue(statOf(info)) {
+		if s.isDue(f) {
 			s.fl.enqueue(f)
 		}
 	}
 }
 
+// isDue reports whether a file was removed, or must be examined.
+func (s *scanner) isDue(f *file) bool {
+	info, err := os.Lstat(f.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true
+	}
+	if err == nil && f.packed != nil {
+		if f.packed.isDue() {
+			return true
+		}
+		info, err = os.Lstat(f.content())
+	}
+	return err == nil && f.isDue(statOf(info))
+}
+
 func (s *scanner) scanRoot(r *Root) {
 	info, err := os.Stat(r.Path)
 	switch {
+	case r.rules != nil && isDir(r.home()):
+		s.group(r)
 	case err != nil: // it may be created
 		s.watch(nearestDir(filepath.Dir(r.Path)))
 	case info.IsDir():
@@ -183,6 +204,10 @@ func nearestDir(path string) string {
 
 // walk watches dir and its subdirectories, and finds the files in them.
 func (s *scanner) walk(r *Root, dir string) {
+	if r.rules != nil {
+		s.group(r)
+		return
+	}
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -225,7 +250,7 @@ func (s *scanner) found(path string, r *Root, info fs.FileInfo) {
 		f = fl.newFile(path, r)
 	}
 	fl.mu.Unlock()
-	if f.isDue(statOf(info)) {
+	if s.isDue(f) {
 		fl.enqueue(f)
 	}
 }

@@ -2,6 +2,7 @@ package follow
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -24,6 +25,7 @@ import (
 // in the log without a record of the removal.
 type stateStore struct {
 	dir  string // empty: only in memory
+	temp string // for copies if dir is empty
 	lock *flock.Flock
 
 	mu      sync.Mutex
@@ -44,7 +46,9 @@ const (
 func openState(dir string) (*stateStore, error) {
 	st := &stateStore{dir: dir, places: map[string]*place{}, lines: map[string][]uint64{}}
 	if dir == "" {
-		return st, nil
+		var err error
+		st.temp, err = os.MkdirTemp("", "sesslog-follow-")
+		return st, err
 	}
 	if err := os.MkdirAll(filepath.Join(dir, "lines"), 0o700); err != nil {
 		return nil, fmt.Errorf("open the state directory: %w", err)
@@ -61,6 +65,7 @@ func openState(dir string) (*stateStore, error) {
 		if p.Left && time.Since(time.Unix(0, p.Seen)) > keepLeft {
 			delete(st.places, path)
 			_ = os.Remove(st.linesPath(path))
+			_ = os.Remove(st.copyPath(path))
 		}
 	}
 	if err == nil {
@@ -97,6 +102,12 @@ func (st *stateStore) missing(session core.SessionID, except string) (p place, f
 		}
 	}
 	return p, found
+}
+
+// copyPath returns where the copy of a session of several files is.
+func (st *stateStore) copyPath(path string) string {
+	dir := cmp.Or(st.dir, st.temp)
+	return filepath.Join(dir, "packed", filepath.Base(st.linesPath(path))+".jsonl")
 }
 
 func (st *stateStore) path() string { return filepath.Join(st.dir, "places") }
@@ -211,6 +222,9 @@ func (st *stateStore) close() error {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	var err error
+	if st.temp != "" {
+		err = os.RemoveAll(st.temp)
+	}
 	if st.log != nil {
 		err = st.log.Close()
 		st.log = nil

@@ -39,7 +39,11 @@ func (fl *Follower) sync(ctx context.Context, f *file, final bool) (again time.D
 	}()
 	before := f.place.Cursor
 	for range maxAttempts {
-		h, s, err := openFile(f.path)
+		h, s, wait, err := f.open(final)
+		if errors.Is(err, errNoEntries) {
+			f.publish(0)
+			return wait, nil
+		}
 		if errors.Is(err, fs.ErrNotExist) {
 			one, cancel := context.WithTimeout(ctx, requestTimeout(0))
 			defer cancel()
@@ -63,7 +67,7 @@ func (fl *Follower) sync(ctx context.Context, f *file, final bool) (again time.D
 		if now := f.place.Cursor; now != before && now != (core.Cursor{}) && s.unchangedFor() < fl.cfg.Idle {
 			fl.claims.want(ctx, f)
 		}
-		return next, nil
+		return sooner(next, wait), nil
 	}
 	return settleDelay, nil // it keeps changing
 }

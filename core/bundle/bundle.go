@@ -34,6 +34,35 @@ type Bundler interface {
 	Unpack(h core.Header, es []core.Entry, cwd string) ([]File, error)
 }
 
+// A Packer is a Bundler whose agent only adds to the files of a session, so that
+// they can be followed while the agent writes them.
+type Packer interface {
+	Bundler
+
+	// Begin is Pack for files to which the agent adds. It also returns what
+	// packs the rest of them.
+	Begin(main string, files []File) (*core.File, Packing, error)
+
+	// Scope returns the directory outside of which no file belongs to the session
+	// of a main file; "." for any file of the agent's sessions directory, to
+	// which both paths are relative.
+	Scope(main string) string
+
+	// Whole reports whether the file at path has no lines: it is added as a
+	// whole each time it has changed.
+	Whole(path string) bool
+}
+
+// A Packing packs the rest of the files of a session. It is not safe for
+// concurrent use.
+type Packing interface {
+	// Add returns the entries of data, which follows what was added of the file
+	// at path, line by line. Data that does not end with a newline is the end of
+	// the file: if the line grows later, the caller adds it again from its
+	// beginning. ok is false if only Begin can tell what the file is.
+	Add(path string, data []byte) (es []core.Entry, ok bool, err error)
+}
+
 // A Bundle names the files of one session.
 type Bundle struct {
 	Main  string   // the path of the main file

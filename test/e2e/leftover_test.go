@@ -15,7 +15,7 @@ import (
 // A host was offline for a turn, and another host continued the session meanwhile. The
 // next run of anything on the first host stores the turn on a separate head and says
 // so. While it runs, the session is free for the other host.
-func TestLeftoverLinesKeepNobodyOut(t *testing.T) {
+func TestLeftoverLinesClaimNothing(t *testing.T) {
 	t.Parallel()
 	node := harness.StartNode(t)
 	c := node.Client()

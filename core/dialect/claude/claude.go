@@ -15,7 +15,7 @@ const name = "claude"
 type Dialect struct{}
 
 var (
-	_ bundle.Bundler     = Dialect{}
+	_ bundle.Packer      = Dialect{}
 	_ core.Linker        = Dialect{}
 	_ optional.Rewriter  = Dialect{}
 	_ optional.Relocator = Dialect{}

@@ -80,13 +80,19 @@ func owner(p string, at map[string]int, read func(string) []byte) (int, bool) {
 func (d Dialect) isSession(data []byte) bool { return d.Detect(data) && !envelope.IsPacked(name, data) }
 
 // Pack implements bundle.Bundler. The session's id is the name of the main file.
-func (Dialect) Pack(main string, files []bundle.File) (*core.File, error) {
+func (d Dialect) Pack(main string, files []bundle.File) (*core.File, error) {
+	f, _, err := d.Begin(main, files)
+	return f, err
+}
+
+// Begin implements bundle.Packer.
+func (Dialect) Begin(main string, files []bundle.File) (*core.File, bundle.Packing, error) {
 	id := strings.TrimSuffix(path.Base(main), suffix)
 	i := slices.IndexFunc(files, func(f bundle.File) bool { return f.Path == main })
 	if !isID(id) || i < 0 {
-		return nil, fmt.Errorf("%s is not the main file of a claude session: %w", jsonl.Clip(main, 120), core.ErrInvalid)
+		return nil, nil, fmt.Errorf("%s is not the main file of a claude session: %w", jsonl.Clip(main, 120), core.ErrInvalid)
 	}
-	var w packer
+	w := &packer{main: main}
 	w.mainFile(files[i].Data)
 	for j, f := range files {
 		if j == i {
@@ -94,16 +100,41 @@ func (Dialect) Pack(main string, files []bundle.File) (*core.File, error) {
 		}
 		p := inLog(main, f.Path)
 		if err := bundle.CheckPath(p); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		w.companion(p, f.Data)
 	}
-	return w.file(id), nil
+	f := w.file(id)
+	w.entries, w.lines = nil, nil
+	return f, w, nil
 }
+
+// Scope is the folder of the working directory.
+func (Dialect) Scope(main string) string { return path.Dir(main) }
+
+// Add implements bundle.Packing.
+func (w *packer) Add(file string, data []byte) ([]core.Entry, bool, error) {
+	p := inLog(w.main, file)
+	if err := bundle.CheckPath(p); err != nil {
+		return nil, false, err
+	}
+	if p == mainPath {
+		w.mainFile(data)
+	} else {
+		w.companion(p, data)
+	}
+	es := w.entries
+	w.entries, w.lines = nil, nil
+	return es, true, nil
+}
+
+// Whole reports whether the file is an output of a tool, for example.
+func (Dialect) Whole(file string) bool { return !strings.HasSuffix(file, suffix) }
 
 // A packer makes the entries of a session's files.
 type packer struct {
 	envelope.Writer
+	main    string
 	entries []core.Entry
 	lines   []int // of the entries, in their files
 	seen    map[string]bool
@@ -113,7 +144,9 @@ type packer struct {
 
 // mainFile adds the lines of the main file.
 func (w *packer) mainFile(data []byte) {
-	w.seen = map[string]bool{}
+	if w.seen == nil {
+		w.seen = map[string]bool{}
+	}
 	w.each(mainPath, data, func(line []byte) []core.Entry {
 		r := readLine(line)
 		if w.cwd == "" {

@@ -17,7 +17,7 @@ type Dialect struct{}
 
 var (
 	_ core.Dialect       = Dialect{}
-	_ bundle.Bundler     = Dialect{}
+	_ bundle.Packer      = Dialect{}
 	_ optional.Rewriter  = Dialect{}
 	_ optional.Relocator = Dialect{}
 )

@@ -43,7 +43,7 @@ func (d Dialect) File(data []byte) (*core.File, error) {
 	}
 	name := rolloutName{when: nameTime(m.time), thread: fileID(m.thread)}
 	s := newSources([]source{{path: homePath(name), name: name, meta: m, data: data}})
-	f, err := d.packed(m.thread, s)
+	f, _, err := d.packed(m.thread, s)
 	if err != nil {
 		return nil, err
 	}

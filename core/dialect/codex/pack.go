@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/bundle"
@@ -14,20 +15,26 @@ import (
 // continues come first, each up to where it is continued, then those of the
 // thread, then those of sub-agents, whose lines have no place in the tree.
 func (d Dialect) Pack(main string, files []bundle.File) (*core.File, error) {
+	f, _, err := d.Begin(main, files)
+	return f, err
+}
+
+// Begin implements bundle.Packer.
+func (d Dialect) Begin(main string, files []bundle.File) (*core.File, bundle.Packing, error) {
 	var all []source
 	thread := ""
 	for _, f := range files {
 		data, err := unpacked(f.Data)
 		if err != nil {
 			if f.Path == main {
-				return nil, err
+				return nil, nil, err
 			}
 			continue
 		}
 		s, ok := newSource(f.Path, data)
 		if _, err := readMeta(firstLine(data)); err != nil || !ok {
 			if f.Path == main && err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			continue // it may be that Codex is writing its first line
 		}
@@ -37,25 +44,25 @@ func (d Dialect) Pack(main string, files []bundle.File) (*core.File, error) {
 		all = append(all, s)
 	}
 	if thread == "" {
-		return nil, fmt.Errorf("%s is not a rollout of Codex: %w", clip(main, 80), core.ErrInvalid)
+		return nil, nil, fmt.Errorf("%s is not a rollout of Codex: %w", clip(main, 80), core.ErrInvalid)
 	}
-	f, err := d.packed(thread, newSources(all))
+	f, p, err := d.packed(thread, newSources(all))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, e := range namedIn(files, thread) {
 		f.Entries, f.Lines = append(f.Entries, e), append(f.Lines, len(f.Entries)+2)
 	}
-	return f, nil
+	return f, p, nil
 }
 
-func (d Dialect) packed(thread string, s *sources) (*core.File, error) {
+func (d Dialect) packed(thread string, s *sources) (*core.File, *packing, error) {
 	h, err := d.Header(headerOf(s.byThread[thread][0].meta))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	f := &core.File{Dialect: dialectName, Header: h, Version: s.byThread[thread][0].meta.mode, Exact: true}
-	w := envelope.Writer{Whole: true}
+	p := &packing{w: envelope.Writer{Whole: true}, places: map[string]place{}}
 	ends := s.ends(thread)
 	for _, file := range s.session(thread) {
 		path := homePath(file.name)
@@ -69,18 +76,60 @@ func (d Dialect) packed(thread string, s *sources) (*core.File, error) {
 				continue
 			}
 			data = data[:min(int64(len(data)), end)]
+		} else {
+			p.places[file.path] = place{path: path, inTree: s.starter(file.meta.thread) != thread}
 		}
-		es, err := packLines(&w, path, data, s.starter(file.meta.thread) != thread)
+		es, err := packLines(&p.w, path, data, s.starter(file.meta.thread) != thread)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		f.Entries = append(f.Entries, es...)
 	}
 	for i := range f.Entries {
 		f.Lines = append(f.Lines, i+2)
 	}
-	return f, nil
+	for _, files := range s.byThread {
+		for _, file := range files {
+			if _, ok := p.places[file.path]; !ok {
+				p.places[file.path] = place{}
+			}
+		}
+	}
+	return f, p, nil
 }
+
+// Scope is all: sub-agents and forks may begin on another day.
+func (Dialect) Scope(string) string { return "." }
+
+// A packing packs the rest of a session's files.
+type packing struct {
+	w      envelope.Writer
+	places map[string]place // by the path of a file
+}
+
+// A place is where the lines of a file are in the log; the zero place if the
+// session does not continue the file any further.
+type place struct {
+	path   string
+	inTree bool
+}
+
+// Add implements bundle.Packing. A new file may be one that the thread continues,
+// or of a sub-agent, or of another thread.
+func (p *packing) Add(path string, data []byte) ([]core.Entry, bool, error) {
+	at, ok := p.places[path]
+	if !ok || isPacked(data) {
+		return nil, false, nil
+	}
+	if at.path == "" {
+		return nil, true, nil
+	}
+	es, err := packLines(&p.w, at.path, data, at.inTree)
+	return es, true, err
+}
+
+// Whole is true for compressed rollouts.
+func (Dialect) Whole(path string) bool { return !strings.HasSuffix(path, rolloutSuffix) }
 
 // ends returns how much of each file of another thread the session of thread
 // continues.

@@ -8,8 +8,6 @@ import (
 	"github.com/sesslog/sesslog/agent"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/core/bundle"
-	"github.com/sesslog/sesslog/core/dialect"
 )
 
 func resumeCmd(a app) *cobra.Command {
@@ -213,15 +211,12 @@ func (a app) noteNext(r *agent.Resumed) {
 		return
 	}
 	args := agent.OpenArgs(r.Dialect, r.Path)
-	if rules, err := dialect.Named(r.Dialect); err == nil && args != nil {
-		if _, several := rules.(bundle.Bundler); several { // sessctl run does not follow its files
-			a.Notef("start the agent on it with: cd %s && %s", shellWords([]string{r.Dir}), shellWords(append([]string{r.Dialect}, args...)))
-			a.Notef("store what it writes with: sessctl import %s", shellWords([]string{r.Path}))
-			args = nil
-		}
+	cd := ""
+	if r.Dialect == "claude" { // it looks for the file by its working directory
+		cd = "cd " + shellWords([]string{r.Dir}) + " && "
 	}
 	if args != nil {
-		a.Notef("start the agent on it with: sessctl run -- %s", shellWords(append([]string{r.Dialect}, args...)))
+		a.Notef("start the agent on it with: %ssessctl run -- %s", cd, shellWords(append([]string{r.Dialect}, args...)))
 	}
 	a.Notef("release the head with: sessctl release%s %s", cli.HeadArg(r.Claim.Head), r.ID)
 }

@@ -99,7 +99,7 @@ func exitCode(report agent.RunReport) int {
 // resumeAgent starts the agent on the file that was written, under the claim that
 // was taken.
 func (a app) resumeAgent(ctx context.Context, argv []string, r *agent.Resumed) error {
-	argv = append(argv[:len(argv):len(argv)], agent.OpenArgs(r.Dialect, r.Path)...)
+	argv = agent.WithOpenArgs(argv, r.Dialect, r.Path)
 	err := a.runAgent(ctx, agent.RunOptions{
 		Argv: argv, Options: process.Options{Dir: r.Dir},
 		File: &agent.OpenFile{Path: r.Path, Session: r.ID, Dialect: r.Dialect, Claim: r.Claim},

@@ -1,0 +1,392 @@
+package interop_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/session/catalog"
+	"github.com/sesslog/sesslog/test/e2e/harness"
+)
+
+// claudeCode returns the program of Claude Code, which is published for each platform
+// in a package of its own, or skips the test.
+func claudeCode(tb testing.TB) string {
+	tb.Helper()
+	return published(tb, "claude-2.1.197", func(dir string) string {
+		found, _ := filepath.Glob(filepath.Join(dir, "node_modules", "@anthropic-ai", "claude-code-*", "claude"))
+		return strings.Join(found, "")
+	}, "@anthropic-ai/claude-code@2.1.197")
+}
+
+// published returns a program that npm installs, or skips the test.
+func published(tb testing.TB, name string, program func(dir string) string, spec string) string {
+	tb.Helper()
+	if testing.Short() {
+		tb.Skip("agents are not fetched: -short is set")
+	}
+	ctx, cancel := context.WithTimeout(tb.Context(), 3*time.Minute)
+	defer cancel()
+	if _, err := exec.LookPath("npm"); err != nil || runtime.GOOS == "windows" {
+		tb.Skipf("no judge %s: there is no npm here", name)
+	}
+	dir, err := cached(ctx, name, func(dir string) error {
+		return npm(ctx, dir, "install", "--prefix", dir, "--ignore-scripts", "--no-audit", "--no-fund", spec)
+	})
+	if err == nil && program(dir) == "" {
+		err = errors.New("the package has no program for this platform")
+	}
+	if err != nil {
+		tb.Skipf("no judge %s: %v", name, err)
+	}
+	return program(dir)
+}
+
+// A claudeHost is a host on which a user runs Claude Code in a project.
+type claudeHost struct {
+	*harness.Host
+	program, project string
+}
+
+func newClaudeHost(t *testing.T, n *harness.Node, program, project string, m *messagesModel) *claudeHost {
+	t.Helper()
+	h := &claudeHost{Host: harness.NewHost(t, n), program: program}
+	h.project = h.Path(project)
+	if err := os.MkdirAll(h.project, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	h.Env = append(h.Env, "CLAUDE_CONFIG_DIR="+h.Path("config"), "ANTHROPIC_BASE_URL="+m.URL, "ANTHROPIC_API_KEY=sk-ant-fake", "SHELL=/bin/bash",
+		"CLAUDE_CODE_MAX_RETRIES=0", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1", "DISABLE_TELEMETRY=1", "DISABLE_ERROR_REPORTING=1", "IS_SANDBOX=1")
+	return h
+}
+
+// runs runs sessctl in the project, with the agent's command line after args.
+func (h *claudeHost) runs(t *testing.T, args []string, prompt string, more ...string) harness.Result {
+	t.Helper()
+	line := append(append(args, "--", h.program, "-p", prompt, "--model", claudeModel, "--permission-mode", "bypassPermissions"), more...)
+	cmd := h.Command(harness.Timeout(t), t, line...)
+	cmd.Dir = h.project
+	var out, errs strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	if cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return harness.Result{Out: out.String(), Err: errs.String(), Code: cmd.ProcessState.ExitCode()}
+}
+
+// resumes asks the next question without sessctl, on the agent's own files.
+func (h *claudeHost) resumes(t *testing.T, id string) {
+	t.Helper()
+	cmd := exec.CommandContext(harness.Timeout(t), h.program, "-p", "next question", "--resume", id, "--model", claudeModel, "--permission-mode", "bypassPermissions")
+	cmd.Dir, cmd.Env = h.project, h.Environ()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("the agent: %v\n%s", err, out)
+	}
+}
+
+// clone copies the agent's directory, so that the agent can be asked what it would
+// have sent.
+func (h *claudeHost) clone(t *testing.T) *claudeHost {
+	t.Helper()
+	c := *h
+	host := *h.Host
+	c.Host = &host
+	dir := filepath.Join(t.TempDir(), "config")
+	if err := os.CopyFS(dir, os.DirFS(h.Path("config"))); err != nil {
+		t.Fatal(err)
+	}
+	c.Env = append(append([]string{}, h.Env...), "CLAUDE_CONFIG_DIR="+dir)
+	return &c
+}
+
+// hasFiles fails unless the log has every file of the session, byte for byte.
+func (h *claudeHost) hasFiles(t *testing.T, id string, atLeast int) {
+	t.Helper()
+	out := t.TempDir()
+	if r := h.Sessctl(t, "export", id, "--home", out, "--cwd", h.project); r.Code != 0 {
+		t.Fatal(r)
+	}
+	own, n := h.Path("config", "projects"), 0
+	err := filepath.WalkDir(own, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		n++
+		name, _ := filepath.Rel(own, path)
+		logged, err := os.ReadFile(filepath.Join(out, "projects", name))
+		if err != nil {
+			return err
+		}
+		if file := read(t, path); file != string(logged) {
+			t.Errorf("%s is not in the log as it is: %s", name, differ(logged, []byte(file)))
+		}
+		return nil
+	})
+	if err != nil || n < atLeast {
+		t.Fatalf("the session has %d files: %v", n, err)
+	}
+}
+
+const claudeModel = "claude-sonnet-4-5"
+
+// A claudeCase is what happens in a session before it is resumed on another host.
+type claudeCase struct {
+	script  []messagesAnswer
+	prompts []string // one turn each
+	flags   []string
+	kill    bool // the agent is killed while it waits for the last answer
+	files   int  // of the session, at least
+}
+
+func block(kind string, members map[string]any) map[string]any {
+	members["type"] = kind
+	return members
+}
+
+func textBlock(text string) map[string]any { return block("text", map[string]any{"text": text}) }
+
+func call(id, name string, input map[string]any) map[string]any {
+	return block("tool_use", map[string]any{"id": id, "name": name, "input": input})
+}
+
+func bash(id, command string) map[string]any {
+	return call(id, "Bash", map[string]any{"command": command, "description": "run it"})
+}
+
+var claudeCases = map[string]claudeCase{
+	"tools": {
+		prompts: []string{"use a tool", "and again"},
+		script: []messagesAnswer{
+			{blocks: []map[string]any{textBlock("I look."), bash("toolu_1", "echo forty-two")}},
+			{blocks: []map[string]any{textBlock("It is forty-two.")}},
+			{blocks: []map[string]any{bash("toolu_2", "seq 1 20000")}},
+			{blocks: []map[string]any{textBlock("Many numbers.")}},
+		},
+		files: 2,
+	},
+	"parallel tools": {
+		prompts: []string{"use tools"},
+		script: []messagesAnswer{
+			{blocks: []map[string]any{bash("toolu_1", "echo one"), bash("toolu_2", "echo two"), bash("toolu_3", "exit 3")}},
+			{blocks: []map[string]any{textBlock("Done.")}},
+		},
+	},
+	"thinking": {
+		prompts: []string{"think"},
+		script: []messagesAnswer{
+			{blocks: []map[string]any{block("thinking", map[string]any{"thinking": "Hm.", "signature": "c2ln"}), textBlock("Thought.")}},
+		},
+	},
+	"sub-agent": {
+		prompts: []string{"delegate"},
+		script: []messagesAnswer{
+			{blocks: []map[string]any{call("toolu_1", "Task", map[string]any{"description": "look", "prompt": "look around", "subagent_type": "general-purpose"})}},
+			{blocks: []map[string]any{bash("toolu_2", "echo below")}},
+			{blocks: []map[string]any{textBlock("I looked around.")}},
+			{blocks: []map[string]any{textBlock("It looked around.")}},
+		},
+		files: 3,
+	},
+	"compaction": {
+		prompts: []string{"remember forty-two", "/compact", "what was it?"},
+		script: []messagesAnswer{
+			{blocks: []map[string]any{textBlock("I remember.")}},
+			{blocks: []map[string]any{textBlock("<summary>The number is forty-two.</summary>")}},
+			{blocks: []map[string]any{textBlock("Forty-two.")}},
+		},
+	},
+	"error": {
+		prompts: []string{"say something", "fail"},
+		script: []messagesAnswer{
+			{blocks: []map[string]any{textBlock("Something.")}},
+			{status: 400},
+		},
+	},
+	"killed in a stream": {
+		prompts: []string{"say something", "say more"},
+		script: []messagesAnswer{
+			{blocks: []map[string]any{textBlock("Something.")}},
+			{blocks: []map[string]any{textBlock("More, and")}, hang: true},
+		},
+		kill: true,
+	},
+	"killed in a tool": {
+		prompts: []string{"wait"},
+		script: []messagesAnswer{
+			{blocks: []map[string]any{textBlock("I wait."), bash("toolu_1", "echo now && kill -9 $PPID && sleep 5")}},
+		},
+	},
+}
+
+// Every cell of the table agent × case: host A works under sessctl run, and is gone;
+// host B resumes in another home and another directory. The messages of B's first
+// request are those that A would have sent.
+func TestClaudeResumesRequestIdentical(t *testing.T) {
+	t.Parallel()
+	program := claudeCode(t)
+	for name, c := range claudeCases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if !*long && name != "sub-agent" && name != "killed in a stream" {
+				t.Skip("-long is not set")
+			}
+			node := harness.StartNode(t)
+			m := newMessagesModel(t, c.script...)
+			a := newClaudeHost(t, node, program, "project a", m)
+			b := newClaudeHost(t, node, program, "else where/é", m)
+			id := ""
+			for i, prompt := range c.prompts {
+				var more []string
+				if id != "" {
+					more = []string{"--resume", id}
+				}
+				if c.kill && i == len(c.prompts)-1 {
+					m.killOnHang(a.Path("config"))
+				}
+				r := a.runs(t, []string{"run"}, prompt, append(more, c.flags...)...)
+				if !strings.Contains(r.Err, "is in the log, head main") {
+					t.Fatalf("sessctl run %q: %s", prompt, r)
+				}
+				if id == "" {
+					id = only(t, node.Client())
+				}
+			}
+			if c.files > 0 {
+				a.hasFiles(t, id, c.files)
+			}
+			a.clone(t).resumes(t, id)
+			want := m.last(t)
+			for _, gone := range []string{a.Path("config"), a.project} {
+				if err := os.RemoveAll(gone); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r := b.runs(t, []string{"resume", id, "--cwd", b.project}, "next question")
+			if r.Code != 0 || !strings.Contains(r.Err, "is in the log, head main") {
+				t.Fatalf("sessctl resume: %s", r)
+			}
+			got := m.last(t)
+			if want, got := sameOnHosts(want, a, b), sameOnHosts(got, a, b); want != got {
+				t.Errorf("the requests differ: %s", differ([]byte(got), []byte(want)))
+			}
+		})
+	}
+}
+
+// sameOnHosts returns the messages of a request without what depends on the host.
+func sameOnHosts(messages []map[string]any, hosts ...*claudeHost) string {
+	var text strings.Builder
+	for _, m := range messages {
+		b, _ := json.Marshal(withoutCache(m)) // it was JSON
+		fmt.Fprintf(&text, "%s\n", b)
+	}
+	s := text.String()
+	for _, h := range hosts {
+		s = strings.NewReplacer(folderOf(h.project), "FOLDER", h.project, "PROJECT", h.Dir, "HOME", folderOf(h.Dir), "FOLDER").Replace(s)
+	}
+	return s
+}
+
+func folderOf(dir string) string {
+	return strings.Map(func(r rune) rune {
+		if r < 128 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9') {
+			return r
+		}
+		return '-'
+	}, dir)
+}
+
+// withoutCache drops the marks of the provider's cache, which move.
+func withoutCache(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := map[string]any{}
+		for k, x := range v {
+			if k != "cache_control" {
+				out[k] = withoutCache(x)
+			}
+		}
+		if s, ok := out["content"].(string); ok && out["role"] != nil {
+			out["content"] = []any{map[string]any{"type": "text", "text": s}}
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = withoutCache(v[i])
+		}
+		return out
+	}
+	return v
+}
+
+var saidOn = regexp.MustCompile("Said on .")
+
+// Two hosts work with one session. The second is told who has it. If it takes over,
+// later lines of the first go to a separate head, and both are kept.
+func TestClaudeOnTwoHosts(t *testing.T) {
+	t.Parallel()
+	program := claudeCode(t)
+	node := harness.StartNode(t)
+	c := node.Client()
+	m := newMessagesModel(t,
+		messagesAnswer{blocks: []map[string]any{bash("toolu_1", "touch started; while [ ! -e proceed ]; do sleep 0.1; done; echo proceeded")}},
+		messagesAnswer{blocks: []map[string]any{textBlock("Said on b.")}},
+		messagesAnswer{blocks: []map[string]any{textBlock("Said on a.")}},
+	)
+	a, b := newClaudeHost(t, node, program, "project", m), newClaudeHost(t, node, program, "project", m)
+	done := make(chan harness.Result)
+	go func() { done <- a.runs(t, []string{"run"}, "wait") }()
+	harness.Await(t, "the tool runs and the log has its call", func() error {
+		if _, err := os.Stat(filepath.Join(a.project, "started")); err != nil {
+			return err
+		}
+		list, err := c.List(t.Context(), catalog.Filter{})
+		if err == nil && (len(list.Sessions) != 1 || list.Sessions[0].Entries < 5) {
+			err = fmt.Errorf("sessions are %+v", list.Sessions)
+		}
+		return err
+	})
+	id := only(t, c)
+	if r := b.runs(t, []string{"resume", id, "--cwd", b.project}, "me, too"); r.Code != 6 || !strings.Contains(r.Err, "is held by claude") || !strings.Contains(r.Err, "--take-over") {
+		t.Errorf("the second host is told %s", r)
+	}
+	if r := b.runs(t, []string{"resume", id, "--take-over", "--cwd", b.project}, "mine now"); r.Code != 0 || !strings.Contains(r.Err, "is in the log, head main") {
+		t.Errorf("after the take-over: %s", r)
+	}
+	if err := os.WriteFile(filepath.Join(a.project, "proceed"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := <-done
+	if r.Code != 0 || !strings.Contains(r.Err, "so your lines are on head main-") {
+		t.Errorf("the first host is told %s", r)
+	}
+	hs, err := c.Heads(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := map[string]string{}
+	for _, h := range hs.Heads {
+		text, err := c.Context(t.Context(), id, client.View{Head: h.Head})
+		if err != nil {
+			t.Fatal(err)
+		}
+		said[h.Head] = strings.Join(saidOn.FindAllString(string(text), -1), " and ")
+	}
+	_, own, _ := strings.Cut(r.Err, "so your lines are on head ")
+	own, _, _ = strings.Cut(own, " ")
+	if said["main"] != "Said on b" || said[own] != "Said on a" {
+		t.Errorf("the heads say %q; those of a are on %q", said, own)
+	}
+}
