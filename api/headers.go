@@ -28,6 +28,9 @@ const (
 	HeaderHead = "Sess-Head"
 	// HeaderCursor is the session's cursor at the time of the answer.
 	HeaderCursor = "Sess-Cursor"
+	// HeaderRange says which entries an answer with from or limit has, and how many
+	// there are: 200-299/1000, or */1000 if it has none. The first entry is 0.
+	HeaderRange = "Sess-Range"
 	// HeaderDialect names the dialect of the file.
 	HeaderDialect = "Sess-Dialect"
 	// HeaderDir and HeaderFile say where the agent looks for the file, below its root

@@ -224,8 +224,12 @@ var calls = map[string]call{
 		query: with(view, profile, moment, demand), back: []string{api.HeaderCursor},
 	},
 	"GET /v1/sessions/{id}/entries": {
-		tagged: true, tag: "sessions", id: "entries", sum: "Read the entry lines, in the order in which they were stored", out: entryLines, back: []string{api.HeaderCursor},
-		query: with([]param{yes("path", "Only the entries on the path from the root to head or leaf.")}, view, moment, demand),
+		tagged: true, tag: "sessions", id: "entries", sum: "Read the entry lines, in the order in which they were stored", out: entryLines, back: []string{api.HeaderCursor, api.HeaderRange},
+		query: with([]param{
+			yes("path", "Only the entries on the path from the root to head or leaf."),
+			{"from", "The first entry to return; the first of all is 0. A negative number counts from the end: from=-100 returns the last 100 entries. Use at for windows of one moment.", object{"type": "integer"}, false},
+			{"limit", "The maximum number of entries; default all.", object{"type": "integer", "minimum": 1}, false},
+		}, view, moment, demand),
 	},
 	"GET /v1/sessions/{id}/state": {
 		tagged: true, tag: "sessions", id: "state", sum: "Get everything that an agent's view needs, as of one record", query: demand, back: []string{api.HeaderCursor},
@@ -378,6 +382,7 @@ var answerHeaders = map[string]string{
 	"ETag":             "The version of the answer.",
 	"Content-Length":   "The length of the body in bytes.",
 	api.HeaderCursor:   "The session's cursor when it was read.",
+	api.HeaderRange:    "Which entries these are, and how many there are: 200-299/1000, or */1000 for none.",
 	api.HeaderDialect:  "The dialect of the file.",
 	api.HeaderDir:      "The directory of the file, relative to the agent's sessions directory.",
 	api.HeaderFile:     "The name of the file in that directory.",

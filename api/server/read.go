@@ -201,14 +201,16 @@ func (s *Server) entries(w http.ResponseWriter, r *http.Request) error {
 	err = viewAt(r, sess, func(st *core.State) (err error) {
 		es = st.Entries
 		w.Header().Set(api.HeaderCursor, st.Cursor().String())
-		if r.URL.Query().Get("path") != "true" {
-			return nil
+		if r.URL.Query().Get("path") == "true" {
+			leaf, err := leafOf(st, r)
+			if err != nil {
+				return err
+			}
+			if es, err = st.Dialect.Path(st.Entries, leaf); err != nil {
+				return err
+			}
 		}
-		leaf, err := leafOf(st, r)
-		if err != nil {
-			return err
-		}
-		es, err = st.Dialect.Path(st.Entries, leaf)
+		es, err = windowOf(w, r, es)
 		return err
 	})
 	if err != nil {
