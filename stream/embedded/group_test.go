@@ -216,8 +216,8 @@ func TestFlushCoversRotatedBlocks(t *testing.T) {
 func TestRotatedBlocksAreLinkedBeforeTheyAreDurable(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s, last := filled(t, dir, 3)
-	last = publishLarge(t, s, 200) // several blocks of 8 MiB
+	s, _ := filled(t, dir, 3)
+	last := publishLarge(t, s, 200) // several blocks of 8 MiB
 	durable(t, s, "S", last)
 	cut := copyRunning(t, dir)
 	if n := len(blocks(t, cut)); n < 3 {

@@ -1,14 +1,13 @@
 package codex
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/date"
+	"github.com/sesslog/sesslog/core/dialect/internal/envelope"
 	"github.com/sesslog/sesslog/core/dialect/internal/listing"
-	"github.com/sesslog/sesslog/core/dialect/internal/tree"
 	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
@@ -34,17 +33,7 @@ func (d Dialect) Info(h core.Header, es []core.Entry, leaf core.Leaf) (display.I
 	if err != nil {
 		return display.Info{}, err
 	}
-	info := display.Info{
-		Header:    bytes.ToValidUTF8(h.Line, []byte("\uFFFD")),
-		Version:   json.RawMessage("null"),
-		SessionID: h.ID,
-		CWD:       h.CWD,
-		Types:     tree.Types(inTree(es)),
-		Labels:    tree.LabelTexts(es),
-	}
-	for _, n := range info.Types {
-		info.EntryCount += n
-	}
+	info := envelope.ChainInfo(h, es)
 	if n := len(path); n > 0 && path[n-1].ID != "" {
 		info.LeafID = &path[n-1].ID
 	}

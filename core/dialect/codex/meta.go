@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/envelope"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
@@ -30,7 +31,7 @@ type base struct {
 }
 
 // maxID is the longest id that is believed.
-const maxID = 128
+const maxID = envelope.MaxID
 
 // readMeta reads the first line of a rollout. Returns core.ErrInvalid if the
 // line does not begin one.

@@ -3,7 +3,6 @@ package codex
 import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
-	"github.com/sesslog/sesslog/core/dialect/internal/tree"
 )
 
 // The types of lines that are in the log only. Codex keeps names in an index of
@@ -12,17 +11,6 @@ const (
 	typeName  = "name"
 	typeLabel = "label"
 )
-
-// NewName makes a line that names the session.
-func (Dialect) NewName(name string) []byte {
-	return append(jsonl.AppendMember([]byte(`{"type":"name"`), "name", name), '}')
-}
-
-// NewLabel makes a line that labels target, or clears its label if label is
-// empty.
-func (Dialect) NewLabel(target, label string) []byte { return jsonl.NewLabel(target, label) }
-
-func labelsOf(es []core.Entry) map[string]tree.Label { return tree.Labels(es) }
 
 // nameOf returns the last name in es, or "" if there is none: one that was given
 // in the log, or that a line of the thread gives.

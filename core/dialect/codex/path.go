@@ -5,13 +5,9 @@ import (
 	"slices"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/envelope"
 	"github.com/sesslog/sesslog/core/dialect/internal/frame"
-	"github.com/sesslog/sesslog/core/display"
 )
-
-// Linear is true: Codex continues at the end of a thread. The lines that a
-// revert took back stay in the old file.
-func (Dialect) Linear() bool { return true }
 
 // Leaf is the last line of the newest file of the thread.
 func (Dialect) Leaf(es []core.Entry) core.Leaf {
@@ -87,22 +83,5 @@ func indexOf(lines []rolloutLine, id string) int {
 	return -1
 }
 
-// Tree is the entries that have a place in the tree, each below the one before
-// it.
-func (Dialect) Tree(es []core.Entry) []display.TreeNode {
-	own := inTree(es)
-	nodes := make([]display.TreeNode, len(own))
-	labels := labelsOf(es)
-	for i, e := range own {
-		nodes[i] = display.TreeNode{ID: e.ID, Type: e.Type, Depth: i}
-		if l, ok := labels[e.ID]; ok && e.ID != "" {
-			nodes[i].Label, nodes[i].LabelTimestamp = &l.Text, &l.Time
-		}
-	}
-	return nodes
-}
-
 // inTree returns a copy of es without the entries that are aside.
-func inTree(es []core.Entry) []core.Entry {
-	return slices.DeleteFunc(slices.Clone(es), func(e core.Entry) bool { return e.Aside })
-}
+func inTree(es []core.Entry) []core.Entry { return envelope.InTree(es) }

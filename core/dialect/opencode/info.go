@@ -1,12 +1,11 @@
 package opencode
 
 import (
-	"bytes"
 	"encoding/json"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/envelope"
 	"github.com/sesslog/sesslog/core/dialect/internal/listing"
-	"github.com/sesslog/sesslog/core/dialect/internal/tree"
 	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/core/optional"
 	"github.com/sesslog/sesslog/core/usage"
@@ -32,17 +31,7 @@ func (Dialect) Info(h core.Header, es []core.Entry, leaf core.Leaf) (display.Inf
 	if err != nil {
 		return display.Info{}, err
 	}
-	info := display.Info{
-		Header:    bytes.ToValidUTF8(h.Line, []byte("\uFFFD")),
-		Version:   json.RawMessage("null"),
-		SessionID: h.ID,
-		CWD:       h.CWD,
-		Types:     tree.Types(inTree(es)),
-		Labels:    tree.LabelTexts(es),
-	}
-	for _, n := range info.Types {
-		info.EntryCount += n
-	}
+	info := envelope.ChainInfo(h, es)
 	if id, ok := (Dialect{}).Leaf(upto).ID(); ok {
 		info.LeafID = &id
 	}

@@ -1,9 +1,6 @@
 package opencode
 
 import (
-	"encoding/hex"
-	"fmt"
-
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/bundle"
 	"github.com/sesslog/sesslog/core/dialect/internal/envelope"
@@ -14,7 +11,7 @@ import (
 
 // A Dialect is the dialect of opencode. It keeps no state and is safe for
 // concurrent use.
-type Dialect struct{}
+type Dialect struct{ envelope.Chain }
 
 var (
 	_ core.Dialect         = Dialect{}
@@ -32,31 +29,15 @@ const dialectName = "opencode"
 // Name is "opencode".
 func (Dialect) Name() string { return dialectName }
 
-// ImageStore is empty: images are part of the rows.
-func (Dialect) ImageStore() string { return "" }
-
-// Keeps is true: a session is in the database from its creation on.
-func (Dialect) Keeps([]core.Entry) bool { return true }
-
-// EntryID is 16 hexadecimal digits.
-func (Dialect) EntryID(random [16]byte) string { return hex.EncodeToString(random[:8]) }
-
 // NewHeader makes the header of a session.
 func (Dialect) NewHeader(f core.HeaderFields) []byte { return envelope.NewHeader(dialectName, f) }
 
 // maxID is the longest id that is believed.
-const maxID = 128
+const maxID = envelope.MaxID
 
 // Header reads a line that NewHeader made.
 func (Dialect) Header(line []byte) (core.Header, error) {
-	h, err := envelope.Header(dialectName, line)
-	if err != nil {
-		return h, err
-	}
-	if h.ID == "" || len(h.ID) > maxID {
-		return h, fmt.Errorf("the header has an id of %d characters, 1 to %d are allowed: %w", len(h.ID), maxID, core.ErrInvalid)
-	}
-	return envelope.WithLineage(h), nil
+	return envelope.ChainHeader(dialectName, line)
 }
 
 // Entry reads any line as an entry. A name, a label and what says how a file was
@@ -74,12 +55,7 @@ func (Dialect) Entry(line []byte) (core.Entry, error) {
 // Fill adds id and timestamp, in this order, as far as f gives them and line
 // lacks them. Sessions are chains, so a line has no parent.
 func (d Dialect) Fill(line []byte, f core.Fields) (core.Entry, error) {
-	f.Parent = core.Leaf{}
-	e, err := jsonl.Fill(line, f)
-	if err != nil {
-		return e, err
-	}
-	return d.Entry(e.Line)
+	return envelope.ChainFill(line, f, d.Entry)
 }
 
 // AsWritten returns an event as opencode's interface writes it, whatever white
@@ -95,15 +71,3 @@ func (Dialect) AsWritten(line []byte) []byte {
 
 // SameHeader implements optional.Rewriter: the header is ours, and the id decides.
 func (Dialect) SameHeader(a, b []byte) bool { return envelope.SameHeader(dialectName, a, b) }
-
-// WithCWD implements optional.Relocator.
-func (Dialect) WithCWD(line []byte, cwd string) []byte { return jsonl.WithText(line, "cwd", cwd) }
-
-// NewName makes a line that names the session.
-func (Dialect) NewName(name string) []byte {
-	return append(jsonl.AppendMember([]byte(`{"type":"name"`), "name", name), '}')
-}
-
-// NewLabel makes a line that labels target, or clears its label if label is
-// empty. opencode has no labels: they are in the log only.
-func (Dialect) NewLabel(target, label string) []byte { return jsonl.NewLabel(target, label) }

@@ -5,14 +5,9 @@ import (
 	"slices"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/envelope"
 	"github.com/sesslog/sesslog/core/dialect/internal/frame"
-	"github.com/sesslog/sesslog/core/dialect/internal/tree"
-	"github.com/sesslog/sesslog/core/display"
 )
-
-// Linear is true: opencode continues at the end of the event log. What a revert
-// took back stays in the entries before it.
-func (Dialect) Linear() bool { return true }
 
 // Leaf is the last entry that has a place in the tree.
 func (Dialect) Leaf(es []core.Entry) core.Leaf {
@@ -77,22 +72,5 @@ func (s *state) live() map[int]bool {
 	return live
 }
 
-// Tree is the entries that have a place in the tree, each below the one before
-// it.
-func (Dialect) Tree(es []core.Entry) []display.TreeNode {
-	own := inTree(es)
-	nodes := make([]display.TreeNode, len(own))
-	labels := tree.Labels(es)
-	for i, e := range own {
-		nodes[i] = display.TreeNode{ID: e.ID, Type: e.Type, Depth: i}
-		if l, ok := labels[e.ID]; ok && e.ID != "" {
-			nodes[i].Label, nodes[i].LabelTimestamp = &l.Text, &l.Time
-		}
-	}
-	return nodes
-}
-
 // inTree returns a copy of es without the entries that are aside.
-func inTree(es []core.Entry) []core.Entry {
-	return slices.DeleteFunc(slices.Clone(es), func(e core.Entry) bool { return e.Aside })
-}
+func inTree(es []core.Entry) []core.Entry { return envelope.InTree(es) }
