@@ -54,7 +54,7 @@ func Choose(now time.Time, all []Session, l Limits) []Pruned {
 		left := len(all) - i
 		switch {
 		case l.MaxAge > 0 && !p.last().IsZero() && now.Sub(p.last()) > l.MaxAge:
-			out = append(out, Pruned{p.ID, p.last(), "not changed since "+p.last().UTC().Format("2006-01-02 15:04")})
+			out = append(out, Pruned{p.ID, p.last(), "not changed since " + p.last().UTC().Format("2006-01-02 15:04")})
 		case l.Keep > 0 && left > l.Keep:
 			out = append(out, Pruned{p.ID, p.last(), fmt.Sprintf("one of %d more than the %d that are kept", left-l.Keep, l.Keep)})
 		default:
