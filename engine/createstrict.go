@@ -38,7 +38,7 @@ func (ss *Sessions) CreateStrict(ctx context.Context, n session.New) (*Session, 
 		return nil, err
 	}
 	o := core.Origin{Dialect: n.Dialect, By: n.By, Key: n.Key}
-	if len(h.Parents) == 0 {
+	if len(h.Parents) == 0 && h.Lineage == "" {
 		o.Kind = string(lineage.Create)
 	}
 	s, err := ss.Create(ctx, CreateRequest{ID: n.ID, Origin: o, Header: h, Entries: kept})

@@ -140,3 +140,43 @@ func ExampleSession_Usage() {
 	// anthropic/claude-opus-4-8 1000 100 0.0075 0
 	// local/tuned 500 50 0 0.0006
 }
+
+// A shared writer that was not first puts its entries after those of the other, or
+// drops them.
+func ExampleSession_Rebase() {
+	ctx, nodes := context.Background(), newLog()
+	ann := must(session.Create(ctx, nodes, "/home/dev/site", session.Options{ID: "session-1", Access: session.Shared}))
+	bob := must(session.Open(ctx, nodes, "session-1", session.Options{Access: session.Shared}))
+	must(ann.Append(ctx, message(item.RoleUser, "From ann.")))
+
+	_, err := bob.Append(ctx, message(item.RoleUser, "From bob."))
+	fmt.Println(errors.Is(err, core.ErrConflict), len(bob.Unsent()))
+	if err := bob.Rebase(ctx); err != nil {
+		log.Fatal(err)
+	}
+	_, err = ann.Append(ctx, message(item.RoleUser, "Again from ann."))
+	dropped := must(ann.Discard(ctx))
+	fmt.Println(errors.Is(err, core.ErrConflict), len(dropped), bob.Cursor().Seq)
+	// Output:
+	// true 1
+	// true 1 3
+}
+
+// A fork has all entries. Follow shows what others write to it.
+func ExampleSession_Fork() {
+	ctx, nodes := context.Background(), newLog()
+	s := must(session.Create(ctx, nodes, "/home/dev/site", session.Options{}))
+	must(s.Append(ctx, message(item.RoleUser, "Which port?")))
+	fork := must(s.Fork(ctx, "/home/dev/other", session.Options{}))
+	reader := must(session.Open(ctx, nodes, fork.ID(), session.Options{Access: session.ReadOnly}))
+	must(fork.Append(ctx, message(item.RoleUser, "And which host?")))
+	seen := errors.New("seen")
+	err := reader.Follow(ctx, func() error {
+		if len(reader.Entries()) == 2 {
+			return seen
+		}
+		return nil
+	})
+	fmt.Println(err, reader.Dialect().Name(), len(s.Entries()))
+	// Output: seen pi 1
+}

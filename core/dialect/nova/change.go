@@ -100,17 +100,6 @@ func (w *writer) limits(l Limits) {
 	w.number("max_tokens", min(l.Tokens, most))
 }
 
-// NewForked returns the line that records that child was forked from the
-// session.
-func NewForked(child string) ([]byte, error) {
-	if err := CheckID(child); err != nil {
-		return nil, err
-	}
-	w := begin(typeForked)
-	w.text("child", child)
-	return w.end(), nil
-}
-
 // NewUpdate returns the line of an update by people. updates is a JSON object
 // with any of current_plan, agent_name (text, null for none), model (text) and
 // tags (list of texts); plan_summary is another name for current_plan. Returns

@@ -160,7 +160,7 @@ func TestForkHasOwnCountersAndMemory(t *testing.T) {
 // NOVA-36
 func TestForksAreCounted(t *testing.T) {
 	t.Parallel()
-	line := must(t)(nova.NewForked("child-01"))
+	line := nova.Dialect{}.ForkMark(core.Header{ID: "child-01"})
 	if s := after(t, fresh(), line, line); s.ForkCount != 2 {
 		t.Errorf("%d forks", s.ForkCount)
 	}

@@ -12,13 +12,6 @@ import (
 // that no name leaves the directory.
 func (Dialect) FileName(h core.Header) (dir, name string) { return "", fileID(h.ID) + ".jsonl" }
 
-// PartialName is the file of a session that is not closed, in the same
-// directory.
-func PartialName(h core.Header) string {
-	_, name := Dialect{}.FileName(h)
-	return name + partialSuffix
-}
-
 func fileID(id string) string {
 	if s, ok := canonicalUUID(id); ok {
 		return s
