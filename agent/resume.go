@@ -79,10 +79,15 @@ type resumer struct {
 // anything is claimed.
 func Resume(ctx context.Context, h *Host, node Node, id core.SessionID, o ResumeOptions) (*Resumed, error) {
 	r := &resumer{h, node, id, o}
+	next := r.run
 	if o.DryRun {
-		return r.plan(ctx)
+		next = r.plan
 	}
-	return r.run(ctx)
+	out, err := next(ctx)
+	if errors.Is(err, errReplayed) {
+		return r.replay(ctx)
+	}
+	return out, err
 }
 
 func (r *resumer) run(ctx context.Context) (*Resumed, error) {
@@ -283,6 +288,8 @@ func OpenArgs(dialect, path string) []string {
 		return []string{"--session", path}
 	case "omp":
 		return []string{"--resume", path}
+	case "opencode":
+		return []string{"--session", path}
 	case "claude":
 		return []string{"--resume", strings.TrimSuffix(filepath.Base(path), ".jsonl")}
 	case "codex":

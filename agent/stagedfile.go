@@ -57,6 +57,9 @@ func (r *resumer) stage(ctx context.Context) (*stagedFile, error) {
 		}
 		file.agent = info.Log.Dialect
 	}
+	if file.agent == opencodeName {
+		return nil, errReplayed
+	}
 	if file.dialect, err = r.host.dialect(file.agent); err != nil {
 		file.dialect = nil // the node may know more dialects than this program
 	}

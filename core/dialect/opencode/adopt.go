@@ -2,6 +2,7 @@ package opencode
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
@@ -74,7 +75,7 @@ func (s *state) newInfo(id string) jsjson.Value {
 		}
 		info = jsonl.Complete(info, jsonl.Member{Name: "id", Value: jsjson.AppendString(nil, id)}, jsonl.Member{Name: "time", Value: times})
 		if cwd != "" {
-			info = movedInfo(info, cwd)
+			info = Place{Directory: cwd}.row(info)
 		}
 		return info
 	}
@@ -86,7 +87,7 @@ func (s *state) newInfo(id string) jsjson.Value {
 	b = jsonl.AppendMember(b, "slug", "session-"+id[max(0, len(id)-8):])
 	b = jsonl.AppendMember(b, "projectID", globalProjectID)
 	b = jsonl.AppendMember(b, "directory", cwd)
-	b = jsonl.AppendMember(b, "path", trimRoot(cwd))
+	b = jsonl.AppendMember(b, "path", strings.TrimPrefix(cwd, "/"))
 	b = jsonl.AppendMember(b, "title", title)
 	b = jsonl.AppendMember(b, "version", writtenVersion)
 	b = append(b, `,"cost":0,"tokens":{"input":0,"output":0,"reasoning":0,"cache":{"read":0,"write":0}},"time":`...)

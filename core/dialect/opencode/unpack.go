@@ -60,7 +60,7 @@ func eventsOf(c *envelope.Contents, h core.Header, es []core.Entry, cwd string) 
 		}
 		some = true
 		if ok && cwd != "" && ev.session == h.ID {
-			line.Bytes = moved(ev, cwd)
+			line.Bytes = moved(ev, Place{Directory: cwd})
 		}
 		l.items = append(l.items, line.Bytes)
 	}
@@ -76,26 +76,34 @@ func eventsOf(c *envelope.Contents, h core.Header, es []core.Entry, cwd string) 
 }
 
 // moved returns an event with the session's directory replaced.
-func moved(ev event, cwd string) []byte {
+func moved(ev event, to Place) []byte {
 	if !strings.HasPrefix(ev.kind, "session.") {
 		return ev.raw
 	}
 	return jsonl.Replace(ev.raw, "data", func(data []byte) []byte {
-		return jsonl.Replace(data, "info", func(info []byte) []byte { return movedInfo(info, cwd) })
+		return jsonl.Replace(data, "info", func(info []byte) []byte { return to.row(info) })
 	})
 }
 
 func movedExport(data []byte, cwd string) []byte {
-	return jsonl.Replace(data, "info", func(info []byte) []byte { return movedInfo(info, cwd) })
+	return jsonl.Replace(data, "info", Place{Directory: cwd}.row)
 }
 
-// movedInfo returns the row of a session with its directory, and the path of it
-// below the root of the project, replaced. The root is / without a repository.
-func movedInfo(info []byte, cwd string) []byte {
-	return jsonl.WithText(jsonl.WithText(info, "directory", cwd), "path", trimRoot(cwd))
+// A Place is where opencode keeps a session to be.
+type Place struct {
+	Directory string // absolute
+	Root      string // of the project, above Directory; default "/", which is right without a repository
+	Project   string // opencode's id of the project; empty to keep the session's
 }
 
-func trimRoot(cwd string) string { return strings.TrimPrefix(cwd, "/") }
+// row returns the row of a session that is at p.
+func (p Place) row(info []byte) []byte {
+	info = jsonl.WithText(info, "directory", p.Directory)
+	if p.Project != "" {
+		info = jsonl.WithText(info, "projectID", p.Project)
+	}
+	return jsonl.WithText(info, "path", strings.TrimPrefix(strings.TrimPrefix(p.Directory, p.Root), "/"))
+}
 
 // storedExport returns the export that was imported, unless the session changed
 // since.

@@ -51,6 +51,10 @@ directory, or ~/.openrath; Nova: .nova there). Images that the file refers to ar
 written to the agent's place for them. Files are written atomically, and a file
 that is replaced keeps its mode.
 
+opencode has no files: its events go into its database by its own server, which
+resume starts for that. Events that only this host has are appended to the log
+first; path is then opencode's id of the session.
+
 If the session's file exists, it is replaced. Lines of it that the log lacks are
 first appended: to the file's head, or if the session diverged, to a separate
 head. resume then shows the lines and how to continue from them. A file with lines
@@ -214,6 +218,11 @@ func (a app) noteNext(r *agent.Resumed) {
 	cd := ""
 	if r.Dialect == "claude" { // it looks for the file by its working directory
 		cd = "cd " + shellWords([]string{r.Dir}) + " && "
+	}
+	if r.Dialect == "opencode" { // it has no file that run could follow
+		a.Notef("start the agent on it with: cd %s && %s", shellWords([]string{r.Dir}), shellWords(append([]string{r.Dialect}, args...)))
+		a.Notef("store what it writes with: sessctl resume %s", r.ID)
+		args = nil
 	}
 	if args != nil {
 		a.Notef("start the agent on it with: %ssessctl run -- %s", cd, shellWords(append([]string{r.Dialect}, args...)))

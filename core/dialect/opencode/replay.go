@@ -1,0 +1,117 @@
+package opencode
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
+	"github.com/sesslog/sesslog/core/internal/jsjson"
+)
+
+// Replay returns the events that make the session in opencode's database on
+// another host, at a place there: one object for each, in the form that POST
+// /sync/replay takes, and opencode's id of the session. The events that opencode
+// wrote stay as they are, but for the place, so that a host that has the
+// first of them takes the others. A session without them, such as an export, a
+// fork or a conversion, gets events that are derived from its content.
+func Replay(h core.Header, es []core.Entry, at Place) (id string, events []json.RawMessage) {
+	s := fold(h, es)
+	r := replay{session: sessionID(h)}
+	own := ownEvents(h, es)
+	for _, ev := range own {
+		ev, _ = readEvent(moved(ev, at))
+		r.add(ev.id, ev.kind, ev.data)
+	}
+	if own == nil {
+		s.adopt()
+		s.info = at.row(s.info)
+		r.row(typeCreated, "info", s.info, s.begin())
+	}
+	for _, m := range s.ordered() {
+		if own == nil || m.made {
+			r.message(m)
+		}
+	}
+	return r.session, r.events
+}
+
+// ownEvents returns the events that opencode wrote, from the creation of the
+// session on and without gaps, or nil if the log has not all of them.
+func ownEvents(h core.Header, es []core.Entry) (own []event) {
+	for _, e := range es {
+		ev, ok := readEvent(lineOf(e))
+		if !ok {
+			continue // made in the log, or aside
+		}
+		if ev.session != h.ID || ev.seq != int64(len(own)) || len(own) == 0 && ev.kind != typeCreated {
+			return nil
+		}
+		own = append(own, ev)
+	}
+	return own
+}
+
+// A replay is a list of events in the making.
+type replay struct {
+	session string
+	events  []json.RawMessage
+}
+
+func (r *replay) add(id, kind string, data jsjson.Value) {
+	b := jsonl.AppendMember(object("id", id), "aggregateID", r.session)
+	b = strconv.AppendInt(append(b, `,"seq":`...), int64(len(r.events)), 10)
+	b = append(jsonl.AppendMember(b, "type", kind), `,"data":`...)
+	r.events = append(r.events, append(append(b, data...), '}'))
+}
+
+// row adds an event that has a row of the session.
+func (r *replay) row(kind, name string, row jsjson.Value, ms int64) {
+	data := append(object("sessionID", r.session), `,"`+name+`":`...)
+	data = append(data, row...)
+	if kind == typePart {
+		data = strconv.AppendInt(append(data, `,"time":`...), ms, 10)
+	}
+	r.add(newID("evt_", order(ms, len(r.events)), r.session, strconv.Itoa(len(r.events)), string(row)), kind, append(data, '}'))
+}
+
+func (r *replay) message(m *message) {
+	r.row(typeMessage, "info", m.info, m.created)
+	for _, p := range m.ordered() {
+		r.row(typePart, "part", p.row, m.created)
+	}
+}
+
+// Since says what opencode on a host may have written after the log: the number
+// of the log's last event, and that of the last one that is the same on every
+// host, because it has no directory. ok is false if the log lacks events that
+// opencode wrote.
+func Since(h core.Header, es []core.Entry) (last, same int64, ok bool) {
+	own := ownEvents(h, es)
+	for _, ev := range own {
+		if !strings.HasPrefix(ev.kind, "session.") {
+			same = ev.seq
+		}
+	}
+	return int64(len(own)) - 1, same, same > 0
+}
+
+// Grown returns those of the events that opencode wrote after the log, as a list
+// that can be imported, or nil if there are none. events may have others, too;
+// last and same are those of Since.
+func Grown(id string, events []json.RawMessage, last, same int64) []byte {
+	l := list{open: plainOpen, comma: plainComma, close: plainClose}
+	some := false
+	for _, raw := range events {
+		ev, ok := readEvent(raw)
+		if ok && ev.session == id && (ev.seq == same || ev.seq > last) {
+			l.items = append(l.items, raw)
+			some = some || ev.seq > last
+		}
+	}
+	if !some {
+		return nil
+	}
+	return l.text()
+}
