@@ -3,7 +3,6 @@ package capabilities
 import (
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -38,16 +37,7 @@ var elsewhere = map[string]string{
 // A scenario plays each capability of the fleet, unless elsewhere says why not.
 func TestEveryFleetCapabilityIsPlayed(t *testing.T) {
 	t.Parallel()
-	played := map[string]bool{}
-	files, err := filepath.Glob(filepath.Join(scenarios, "*.txtar"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range files {
-		for _, id := range idsOf(t, strings.TrimSuffix(filepath.Base(f), ".txtar")) {
-			played[id] = true
-		}
-	}
+	played := playedIDs(t)
 	var owed []string
 	for part, n := range fleet {
 		for i := 1; i <= n; i++ {

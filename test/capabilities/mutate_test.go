@@ -23,7 +23,7 @@ type mutation struct {
 	old, new string
 }
 
-var mutations = slices.Concat(generalMutations, piMutations, fleetMutations)
+var mutations = slices.Concat(generalMutations, piMutations, ompMutations, opMutations, novaMutations, fleetMutations)
 
 var generalMutations = []mutation{
 	{

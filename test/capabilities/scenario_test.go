@@ -22,6 +22,7 @@ import (
 
 var (
 	programs = flag.String("programs", "", "play the scenarios with the sessnode and sessctl in `DIR`")
+	update   = flag.Bool("update", false, "write what the programs print into the scenarios")
 	nodes    = flag.Int("nodes", 1, "play the scenarios against a cluster of `N` nodes")
 )
 
@@ -63,6 +64,7 @@ func TestScenarios(t *testing.T) {
 			}
 			return len(cluster) > 1, nil
 		},
+		UpdateScripts: *update,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PATH", bin+string(os.PathListSeparator)+tools+string(os.PathListSeparator)+env.Getenv("PATH"))
 			n := int(played.Add(1))
@@ -159,6 +161,22 @@ func readScenario(t *testing.T, name string) string {
 func idsOf(t *testing.T, name string) []string {
 	t.Helper()
 	return scenarioID.FindAllString(readScenario(t, name), -1)
+}
+
+// playedIDs returns the capabilities that any scenario names.
+func playedIDs(t *testing.T) map[string]bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(scenarios, "*.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	played := map[string]bool{}
+	for _, f := range files {
+		for _, id := range idsOf(t, strings.TrimSuffix(filepath.Base(f), ".txtar")) {
+			played[id] = true
+		}
+	}
+	return played
 }
 
 var scenarioID = regexp.MustCompile(`\b(?:OP|OMP|NOVA|PI|RATH|FLEET|EDGE)-\d\d\b`)

@@ -16,6 +16,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -23,17 +24,24 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/session"
 	"github.com/sesslog/sesslog/session/nova"
 )
 
 func main() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
+	stop := context.AfterFunc(ctx, func() { // also a call that does not return ends
+		fmt.Fprintln(os.Stderr, "manager: it takes too long")
+		os.Exit(1)
+	})
 	log := client.ClientOf(strings.Split(os.Getenv("SESS_URL"), ","), os.Getenv("SESS_TOKEN")).Log()
 	m := &manager{ctx: ctx, log: log, out: os.Stdout, sessions: map[string]*session.Session{}, names: map[string]string{}}
-	m.nova = nova.New(nova.Config{Log: log, By: "manager"})
-	if err := m.run(os.Stdin); err != nil {
+	m.nova = nova.New(nova.Config{Log: log, By: "manager", Logger: debugLog})
+	err := m.run(os.Stdin)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "manager:", err)
 		os.Exit(1)
 	}
@@ -79,12 +87,18 @@ func (m *manager) call(line string) error {
 	if err != nil {
 		return err
 	}
+	if c.verb == "reveal" { // prints what a name stands for
+		_, err := fmt.Fprintln(m.out, c.arg(0))
+		return err
+	}
 	f, ok := calls[c.verb]
 	if !ok {
 		return fmt.Errorf("there is no call %s", c.verb)
 	}
 	result, err := f(m, c)
-	if err != nil {
+	if _, fenced := errors.AsType[*core.FencedError](err); fenced {
+		result = "error: another writer holds the head"
+	} else if err != nil {
 		result = "error: " + strings.ReplaceAll(err.Error(), "\n", " ")
 	} else if named {
 		m.names[name] = result

@@ -1,9 +1,14 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
+	"os"
 	"strings"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	dialect "github.com/sesslog/sesslog/core/dialect/nova"
 	"github.com/sesslog/sesslog/core/prune"
@@ -13,7 +18,7 @@ import (
 func init() {
 	for verb, f := range map[string]function{
 		"nova": func(m *manager, c call) (string, error) {
-			cfg := nova.Config{Log: m.log, By: "manager", Prune: dialect.Limits{
+			cfg := nova.Config{Log: m.log, By: "manager", Logger: debugLog, Prune: dialect.Limits{
 				Decisions: int(number(c.options["decisions"])), Tokens: number(c.options["tokens"]),
 			}}
 			if c.options["keep"]+c.options["age"] != "" {
@@ -21,6 +26,7 @@ func init() {
 				if err != nil {
 					return "", err
 				}
+				cfg.CleanupEvery = time.Millisecond
 				cfg.Cleanup = &prune.Limits{Keep: int(number(c.options["keep"])), MaxAge: age}
 			}
 			m.nova = nova.New(cfg)
@@ -60,16 +66,56 @@ func init() {
 		"nova-decision": func(m *manager, c call) (string, error) {
 			return dict(m.nova.AddDecision(m.ctx, c.arg(0), dialect.Decision{Decision: c.arg(1), Rationale: c.arg(2), Timestamp: c.arg(3)}))
 		},
+		"nova-model": func(m *manager, c call) (string, error) {
+			s, err := m.nova.State(m.ctx, c.arg(0))
+			return fmt.Sprint(s.Model, s.Tags), err
+		},
+		"nova-untagged": func(m *manager, c call) (string, error) {
+			s, err := m.nova.State(m.ctx, c.arg(0))
+			return string(s.DictWithoutTags()), err
+		},
+		"nova-run":   novaRun,
+		"nova-held":  func(m *manager, _ call) (string, error) { return novaIDs(m.nova.Held(), nil) },
+		"nova-crowd": novaCrowd,
 		"nova-cleanup-old": func(m *manager, _ call) (string, error) {
 			out := ""
 			for _, p := range m.nova.CleanupOld(m.ctx) {
-				out += fmt.Sprintln(p)
+				out += string(p.ID) + "\n"
 			}
 			return out, nil
 		},
 	} {
 		calls[verb] = f
 	}
+}
+
+// debugLog writes all that the manager of Nova logs to standard error.
+var debugLog = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
+
+// novaCrowd runs a task in each of several goroutines at the same time, by turns
+// in two programs.
+func novaCrowd(m *manager, c call) (string, error) {
+	var all errgroup.Group
+	programs := []*nova.Sessions{m.nova, nova.New(nova.Config{Log: m.log, By: "another", Logger: debugLog})}
+	for i := range number(c.arg(1)) {
+		all.Go(func() error {
+			_, err := programs[i%2].RunTask(m.ctx, c.arg(0), nil)
+			return err
+		})
+	}
+	return "ok", all.Wait()
+}
+
+// novaRun runs the cleanup until that many sessions are held, and stops it.
+func novaRun(m *manager, c call) (string, error) {
+	ctx, stop := context.WithCancel(m.ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- m.nova.Run(ctx) }()
+	for len(m.nova.Held()) > int(number(c.arg(0))) && len(ended) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	stop()
+	return "ok", <-ended
 }
 
 func novaOptions(c call) nova.Options {

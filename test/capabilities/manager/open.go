@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -55,7 +56,7 @@ func opens(open func(*manager, call, session.Options) (*session.Session, error))
 		if err != nil {
 			return "", err
 		}
-		m.s, m.sessions[string(s.ID())] = s, s
+		m.s, m.sessions[cmp.Or(c.options["as"], string(s.ID()))] = s, s
 		return string(s.ID()), nil
 	}
 }
@@ -103,7 +104,7 @@ func recent(m *manager, c call) (string, error) {
 	found, err := m.log.Recent(m.ctx, session.Query{CWD: c.options["cwd"], Dialect: c.options["dialect"], Text: c.options["text"], Limit: 20})
 	out := ""
 	for _, f := range found {
-		out += fmt.Sprintf("%s %s %d %s\n", f.ID, f.CWD, f.Messages, f.Name)
+		out += fmt.Sprintln(f.ID, f.CWD, f.Messages, orNone(f.Name))
 	}
 	return out, err
 }

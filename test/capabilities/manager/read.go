@@ -29,6 +29,10 @@ func init() {
 			path, err := m.s.Path(leafOf(c.arg(0)))
 			return orNone(ids(path)), err
 		},
+		"count": func(m *manager, _ call) (string, error) {
+			path, err := m.s.Path(core.Leaf{})
+			return fmt.Sprintf("%d entries, %d on the path", len(m.s.Entries()), len(path)), err
+		},
 		"tree": tree,
 		"info": func(m *manager, _ call) (string, error) {
 			info, err := m.s.Info()
