@@ -36,7 +36,7 @@ type Cache struct {
 type cached struct {
 	*engine.Session
 	rows    rowMaker
-	lease   *memory.Lease // its size, until it is dropped and nobody uses it
+	lease   *memory.Lease // its size, until it is dropped and no request uses it
 	users   int           // holds that have it
 	dropped bool
 }

@@ -47,7 +47,7 @@ func TestSessionsInUseCountAgainstMemory(t *testing.T) {
 	}
 }
 
-// Sessions that nobody uses are dropped before a request is refused.
+// Sessions that no request uses are dropped before a request is refused.
 func TestShortageDropsCachedSessions(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -201,7 +201,7 @@ func (ns *Nodes) cpu(ctx context.Context, of ...*node) func() (float64, error) {
 	}
 }
 
-// freeAddrs returns addresses at which nobody listens, with ports below those that
+// freeAddrs returns addresses at which no program listens, with ports below those that
 // systems give to connections.
 func freeAddrs(n int) ([]string, error) {
 	var out []string

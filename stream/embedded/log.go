@@ -80,7 +80,7 @@ var ErrDamaged = errors.New("the directory is damaged")
 const corruptState = "raft: snapshot corrupt"
 
 func damaged(dir, line string) error {
-	return fmt.Errorf("%w: %s; if the other members of the cluster have all data, move %s away and start the node again: it copies everything from them", ErrDamaged, line, dir)
+	return fmt.Errorf("%w: %s\nhint: if the other members have all data, move %s away and start the node again: it copies everything from them", ErrDamaged, line, dir)
 }
 
 // fatal returns the first fatal error, or nil.

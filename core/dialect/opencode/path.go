@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/core/dialect/internal/envelope"
 	"github.com/sesslog/sesslog/core/dialect/internal/frame"
 )
 
@@ -71,6 +70,3 @@ func (s *state) live() map[int]bool {
 	}
 	return live
 }
-
-// inTree returns a copy of es without the entries that are aside.
-func inTree(es []core.Entry) []core.Entry { return envelope.InTree(es) }
