@@ -22,7 +22,7 @@ import (
 var onlyShow = []string{
 	"attach", "audit", "backup ls", "backup verify", "backup check", "blobs get", "blobs ls", "blobs stat", "children", "completion", "context",
 	"contexts", "contexts ls", "entries", "export", "heads", "history", "info", "lineage", "ls", "man", "ps", "retention check", "retention plan",
-	"search", "status", "tail", "token check", "token ls", "top", "tree", "usage", "version", "blobs", "retention", "token",
+	"search", "service status", "status", "tail", "token check", "token ls", "top", "tree", "usage", "version", "blobs", "retention", "token",
 }
 
 // noDryRun are the verbs that change something and have no dry run, and why.
@@ -41,6 +41,8 @@ var noDryRun = map[string]string{
 	"token rotate":    "shows a secret, which a dry run cannot",
 	"token revoke":    "ends one token, by its id",
 	"run":             "starts an agent",
+	"service install": "--print shows the unit",
+	"service remove":  "stops a program of the user, whose data stay",
 	"watch":           "follows files until it is ended; import --dry-run says what is in them",
 }
 

@@ -19,6 +19,7 @@ func Commands(c *cli.App) []*cobra.Command {
 		releaseCmd(a),
 		resumeCmd(a),
 		runCmd(a),
+		serviceCmd(a),
 		watchCmd(a),
 	}
 }

@@ -9,28 +9,19 @@ import (
 	"strings"
 )
 
-// A unit is a command that runs as a service.
+// A unit is a command that runs as a service of the user.
 type unit struct {
+	name  string // of the service: watch or node
+	about string
 	words []string
 	env   map[string]string
 }
 
-// systemd returns a unit for the user's systemd. The token is in a separate file,
+// systemd returns a unit for the user's systemd. Secrets are in a separate file,
 // because other users can read units.
 func (u unit) systemd() string {
 	var b strings.Builder
-	b.WriteString(`# Put this into ~/.config/systemd/user/sesslog-watch.service, then:
-#   systemctl --user enable --now sesslog-watch
-# A node that asks for a token gets the one in ~/.config/sesslog/watch.env, which
-# only you should be able to read: SESS_TOKEN=...
-# Have it run while you are not logged in with: loginctl enable-linger
-
-[Unit]
-Description=Agents' sessions into the log
-After=network-online.target
-
-[Service]
-`)
+	fmt.Fprintf(&b, "[Unit]\nDescription=%s\nAfter=network-online.target\n\n[Service]\n", u.about)
 	var words []string
 	for _, w := range u.words {
 		words = append(words, systemdWord(w))
@@ -39,13 +30,7 @@ After=network-online.target
 	for _, name := range slices.Sorted(maps.Keys(u.env)) {
 		fmt.Fprintf(&b, "Environment=%s\n", systemdWord(name+"="+u.env[name]))
 	}
-	b.WriteString(`EnvironmentFile=-%h/.config/sesslog/watch.env
-Restart=always
-RestartSec=2
-Nice=5
-
-[Install]
-WantedBy=default.target`)
+	fmt.Fprintf(&b, "EnvironmentFile=-%%h/.config/sesslog/%s.env\nRestart=always\nRestartSec=2\n\n[Install]\nWantedBy=default.target", u.name)
 	return b.String()
 }
 
@@ -58,18 +43,17 @@ func systemdWord(s string) string {
 	return s
 }
 
+// label is the name of the service for launchd.
+func (u unit) label() string { return "org.sesslog." + u.name }
+
 // launchd returns a property list for an agent of launchd.
 func (u unit) launchd() string {
 	var b strings.Builder
 	b.WriteString(`<?xml version="1.0" encoding="UTF-8"?>
-<!-- Put this into ~/Library/LaunchAgents/org.sesslog.watch.plist, then:
-     launchctl bootstrap gui/$(id -u) ~/Library/LaunchAgents/org.sesslog.watch.plist
-     A node that asks for a token gets SESS_TOKEN from EnvironmentVariables: add it,
-     and let nobody but you read the file. -->
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
 <plist version="1.0">
 <dict>
-	<key>Label</key><string>org.sesslog.watch</string>
+	<key>Label</key><string>` + u.label() + `</string>
 	<key>ProgramArguments</key>
 	<array>
 `)

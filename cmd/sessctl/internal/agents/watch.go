@@ -1,10 +1,8 @@
 package agents
 
 import (
-	"cmp"
 	"context"
 	"os"
-	"path/filepath"
 	"runtime/debug"
 	"strings"
 
@@ -44,21 +42,18 @@ another host.
 --state has what watch remembers between runs. If it is lost, files are compared
 with the log. Only one process can use a state directory.
 
---once appends the complete lines and ends. --print-unit prints a unit that runs
-this command as a service of the user; a comment in it says where to install it.
+--once appends the complete lines and ends. sessctl service install watch runs watch
+whenever the user is logged in.
 
 With -o json: one object per line for each report: kind, path, session, head and
 text.`,
 		Example: `sessctl watch
 sessctl watch --once ~/.pi/agent/sessions
-sessctl watch --print-unit systemd`,
+sessctl service install watch`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			roots, err := a.Host().WatchRoots(args)
 			if err != nil {
 				return err
-			}
-			if f.unit != "" {
-				return a.printUnit(f, args)
 			}
 			ctx, cancel := a.Within(cmd, cli.Forever)
 			defer cancel()
@@ -68,7 +63,6 @@ sessctl watch --print-unit systemd`,
 	}
 	cmd.Flags().StringVar(&f.state, "state", "", "keep the state in `DIR` (default below $XDG_STATE_HOME)")
 	cmd.Flags().BoolVar(&f.once, "once", false, "append the complete lines, and end")
-	cmd.Flags().StringVar(&f.unit, "print-unit", "", "print a unit for the service `MANAGER` systemd or launchd, and do nothing else")
 	return cmd
 }
 
@@ -84,7 +78,6 @@ func staySmall() {
 type watchFlags struct {
 	state string
 	once  bool
-	unit  string
 }
 
 func (a app) watch(ctx context.Context, roots []follow.Root, f watchFlags) error {
@@ -118,48 +111,4 @@ func (a app) noteRoots(roots []follow.Root, once bool) {
 	default:
 		a.Notef("following %s, until interrupted", strings.Join(here, ", "))
 	}
-}
-
-// unitEnv are the variables that say where agents keep sessions and which user
-// writes them.
-var unitEnv = []string{
-	"PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR", "PI_CONFIG_DIR", "OPENRATH_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "SESS_BY",
-}
-
-// printUnit prints a unit that runs this command with the same arguments.
-func (a app) printUnit(f watchFlags, args []string) error {
-	exe, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	u := unit{words: []string{exe, "watch"}, env: map[string]string{}}
-	if f.state != "" {
-		path, err := filepath.Abs(f.state)
-		if err != nil {
-			return err
-		}
-		u.words = append(u.words, "--state", path)
-	}
-	for _, arg := range args {
-		path, err := filepath.Abs(arg)
-		if err != nil {
-			return err
-		}
-		u.words = append(u.words, path)
-	}
-	for _, name := range unitEnv {
-		if v := a.Env(name); v != "" {
-			u.env[name] = v
-		}
-	}
-	if url := cmp.Or(a.URL, a.Env("SESS_URL")); url != "" {
-		u.env["SESS_URL"] = url
-	}
-	switch f.unit {
-	case "systemd":
-		return a.Printf("%s", u.systemd())
-	case "launchd":
-		return a.Printf("%s", u.launchd())
-	}
-	return cli.Usagef("--print-unit %.40q is not one of systemd, launchd", f.unit)
 }
