@@ -33,6 +33,9 @@ func (s *Session) Append(ctx context.Context, items ...item.Item) ([]string, err
 		}
 		return b.entries, nil
 	})
+	if err == nil || s.Err() != nil {
+		s.compacted(ids)
+	}
 	return ids, err
 }
 
@@ -65,6 +68,12 @@ func (s *Session) batch() *batch { return &batch{s: s, leaf: s.leaf} }
 func (b *batch) add(it item.Item) error {
 	if err := b.target(it); err != nil {
 		return err
+	}
+	if err := b.s.o.Steps.beforeCompact(it); err != nil {
+		return err
+	}
+	if it.Time == "" {
+		it.Time = b.s.o.stamp() // messages have it, too
 	}
 	line, model, err := b.s.line(it)
 	if err != nil {

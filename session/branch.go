@@ -15,7 +15,7 @@ import (
 // Entries after id stay in the tree. Branch returns core.ErrNotFound if there is no
 // such entry.
 func (s *Session) Branch(ctx context.Context, id string) error {
-	to := core.LeafAt(id)
+	to, from := core.LeafAt(id), s.Leaf()
 	_, err := s.write(ctx, func() ([]core.Entry, error) {
 		b := s.batch()
 		if err := b.mustHave(id); err != nil {
@@ -31,6 +31,7 @@ func (s *Session) Branch(ctx context.Context, id string) error {
 		s.setLeaf(to)
 		return nil, nil
 	})
+	s.moved(from, err)
 	return err
 }
 
@@ -38,6 +39,7 @@ func (s *Session) Branch(ctx context.Context, id string) error {
 // entry is a root. The log keeps that; an agent's file shows it only if the agent
 // has an entry for it.
 func (s *Session) ResetLeaf(ctx context.Context) error {
+	from := s.Leaf()
 	_, err := s.write(ctx, func() ([]core.Entry, error) {
 		if err := s.checkBranch(core.NoLeaf); err != nil {
 			return nil, err
@@ -45,6 +47,7 @@ func (s *Session) ResetLeaf(ctx context.Context) error {
 		s.setLeaf(core.NoLeaf)
 		return nil, nil
 	})
+	s.moved(from, err)
 	return err
 }
 
@@ -53,7 +56,8 @@ func (s *Session) ResetLeaf(ctx context.Context) error {
 // one JSON value for the agent's own use, or nil. BranchWithSummary returns
 // core.ErrNotFound if from names an entry that does not exist.
 func (s *Session) BranchWithSummary(ctx context.Context, from core.Leaf, summary string, details json.RawMessage) (string, error) {
-	return s.one(ctx, func(b *batch) error {
+	left := s.Leaf()
+	made, err := s.one(ctx, func(b *batch) error {
 		id, named := from.ID()
 		if named {
 			if err := b.mustHave(id); err != nil {
@@ -71,6 +75,8 @@ func (s *Session) BranchWithSummary(ctx context.Context, from core.Leaf, summary
 		}
 		return b.fill(line, from, "")
 	})
+	s.moved(left, err)
+	return made, err
 }
 
 // checkBranch refuses a leaf other than the current one if the agent's sessions

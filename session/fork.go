@@ -36,6 +36,9 @@ func forkIn(ctx context.Context, log Log, src core.SessionID, f Fork, o Options)
 // Fork copies all entries to a new session in the same log, or in memory, and
 // opens it. cwd is its directory; empty means the same. Entries keep their ids.
 func (s *Session) Fork(ctx context.Context, cwd string, o Options) (*Session, error) {
+	if err := s.o.Steps.beforeFork(core.Leaf{}); err != nil {
+		return nil, err
+	}
 	o, err := s.child(ctx, o)
 	if err != nil {
 		return nil, err
@@ -52,11 +55,14 @@ func (s *Session) Fork(ctx context.Context, cwd string, o Options) (*Session, er
 // are copied, too. With o.Lazy the new session is stored once its agent would keep
 // it. Branched returns core.ErrNotFound if leaf names an entry that does not exist.
 func (s *Session) Branched(ctx context.Context, leaf core.Leaf, o Options) (*Session, error) {
+	es, at := s.at(leaf)
+	if err := s.o.Steps.beforeFork(at); err != nil {
+		return nil, err
+	}
 	o, err := s.child(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	es, at := s.at(leaf)
 	path, err := tree.CopyPath(s.d, s.Header(), es, at)
 	if err != nil {
 		return nil, fmt.Errorf("branch of session %s: %w", s.id, err)

@@ -36,16 +36,20 @@ func (s *Session) SetName(ctx context.Context, name string) (string, error) {
 // is the size of the context before; details is one JSON value for the agent's own
 // use, or nil. Compact returns core.ErrNotFound if firstKept does not exist.
 func (s *Session) Compact(ctx context.Context, summary, firstKept string, tokens int64, details json.RawMessage) (string, error) {
-	return s.one(ctx, func(b *batch) error {
+	id, err := s.one(ctx, func(b *batch) error {
 		return b.add(item.Item{Kind: item.Compaction, Text: summary, Target: firstKept, Tokens: tokens, Details: details})
 	})
+	if id != "" {
+		s.compacted([]string{id})
+	}
+	return id, err
 }
 
 // SetMeta replaces what the message id says about the channel that it came
 // through: an object, or null. It returns core.ErrInvalid if the agent has no such
 // data, and core.ErrNotFound if there is no such entry.
 func (s *Session) SetMeta(ctx context.Context, id string, meta json.RawMessage) error {
-	return s.amend(ctx, func(a optional.Annotator) (core.Entry, error) {
+	return s.annotate(ctx, func(a optional.Annotator) (core.Entry, error) {
 		e, ok := s.entry(id)
 		if !ok {
 			return e, fmt.Errorf("session %s has no entry %q: %w", s.id, clip(id), core.ErrNotFound)
@@ -58,7 +62,7 @@ func (s *Session) SetMeta(ctx context.Context, id string, meta json.RawMessage) 
 // message. It returns core.ErrInvalid if the agent has no reactions, and
 // core.ErrNotFound if there is no such message.
 func (s *Session) React(ctx context.Context, message, emoji string) error {
-	return s.amend(ctx, func(a optional.Annotator) (core.Entry, error) {
+	return s.annotate(ctx, func(a optional.Annotator) (core.Entry, error) {
 		return a.WithReaction(s.entries, message, emoji)
 	})
 }

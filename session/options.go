@@ -45,6 +45,8 @@ type Options struct {
 	Host  string
 	By    string
 
+	Steps Steps // what the program wants to see, and may stop
+
 	Now func() time.Time // default time.Now
 }
 

@@ -429,12 +429,20 @@ func (s *Session) Discard(ctx context.Context) ([]core.Entry, error) {
 	return gone, nil
 }
 
-// amend replaces an entry's line by the one that change makes.
-func (s *Session) amend(ctx context.Context, change func(optional.Annotator) (core.Entry, error)) error {
+// annotate replaces an entry's line by the one that change makes.
+func (s *Session) annotate(ctx context.Context, change func(optional.Annotator) (core.Entry, error)) error {
 	a, ok := s.d.(optional.Annotator)
 	if !ok {
 		return fmt.Errorf("amend: %s messages cannot carry it: %w", s.d.Name(), core.ErrInvalid)
 	}
+	return s.amend(ctx, func() ([]core.Entry, error) {
+		e, err := change(a)
+		return []core.Entry{e}, err
+	})
+}
+
+// amend replaces the lines of entries by those that change makes.
+func (s *Session) amend(ctx context.Context, change func() ([]core.Entry, error)) error {
 	if err := s.lock(ctx); err != nil {
 		return err
 	}
@@ -447,15 +455,16 @@ func (s *Session) amend(ctx context.Context, change func(optional.Annotator) (co
 			return err
 		}
 	}
-	e, err := change(a)
+	es, err := change()
 	if err != nil {
 		return err
 	}
-	if s.log != nil && s.byID[e.ID] < len(s.entries)-s.unsent {
+	inLog := func(e core.Entry) bool { return s.byID[e.ID] < len(s.entries)-s.unsent }
+	if s.log != nil && slices.ContainsFunc(es, inLog) {
 		if err := s.send(ctx, false); err != nil {
 			return err
 		}
-		cursor, err := s.log.Amend(ctx, s.id, s.writing(), [][]byte{e.Line})
+		cursor, err := s.log.Amend(ctx, s.id, s.writing(), lines(es))
 		if err != nil {
 			return err
 		}
@@ -463,9 +472,11 @@ func (s *Session) amend(ctx context.Context, change func(optional.Annotator) (co
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if at, ok := s.byID[e.ID]; ok { // it may have been reloaded
-		s.entries = slices.Clone(s.entries) // readers share the old slice
-		s.entries[at] = e
+	s.entries = slices.Clone(s.entries) // readers share the old slice
+	for _, e := range es {
+		if at, ok := s.byID[e.ID]; ok { // it may have been reloaded
+			s.entries[at] = e
+		}
 	}
 	return nil
 }

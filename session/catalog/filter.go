@@ -20,6 +20,7 @@ type Filter struct {
 	Label   string   // of any entry
 	Name    string   // part of the name; case does not matter
 	Text    string   // part of the name or of the first message; case does not matter
+	Fuzzy   string   // words, each of whose characters are in that order in the name and the first message
 	State   State
 	Deleted bool // only the trash
 

@@ -74,6 +74,7 @@ func newUUID() string {
 
 // Options describe a new session.
 type Options struct {
+	ID    string // of a new session; default a new UUID
 	Model string // default dialect.DefaultModel
 	Agent string
 	Tags  []string
@@ -81,7 +82,7 @@ type Options struct {
 }
 
 // GetOrCreate returns the id of a session that exists. If id is nil it makes
-// one, which is durable when GetOrCreate returns. Otherwise it opens the session
+// one, which is durable when GetOrCreate returns; core.ErrExists if o.ID is taken. Otherwise it opens the session
 // id and ignores o. It returns core.ErrInvalid if dialect.CheckID refuses id
 // (the empty one too), and core.ErrNotFound, with the ids that are held, if
 // there is no such session.
@@ -90,8 +91,13 @@ func (ss *Sessions) GetOrCreate(ctx context.Context, id *string, o Options) (str
 		_, err := ss.session(ctx, *id)
 		return *id, err
 	}
+	if o.ID == "" {
+		o.ID = ss.cfg.NewID()
+	} else if err := dialect.CheckID(o.ID); err != nil {
+		return "", err
+	}
 	now := dialect.Time(ss.cfg.Now())
-	s := dialect.State{SessionID: ss.cfg.NewID(), CreatedAt: now, LastUpdated: now, Model: o.Model, AgentName: o.Agent}
+	s := dialect.State{SessionID: o.ID, CreatedAt: now, LastUpdated: now, Model: o.Model, AgentName: o.Agent}
 	if s.Model == "" {
 		s.Model = dialect.DefaultModel
 	}

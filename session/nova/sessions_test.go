@@ -445,3 +445,21 @@ func TestCleanupRemovesOldestFirst(t *testing.T) {
 		t.Errorf("%v went too", more)
 	}
 }
+
+// NOVA-40
+func TestNewSessionHasTheIDThatItsCallerChose(t *testing.T) {
+	t.Parallel()
+	ss := node(memlog.New("test"))
+	id, err := ss.GetOrCreate(t.Context(), nil, nova.Options{ID: "my-project_1"})
+	if err != nil || id != "my-project_1" {
+		t.Fatalf("%s, %v", id, err)
+	}
+	if _, err := ss.GetOrCreate(t.Context(), nil, nova.Options{ID: "my-project_1"}); !errors.Is(err, core.ErrExists) {
+		t.Errorf("taken: %v", err)
+	}
+	for _, bad := range []string{"short", "../../etc/x", "a b c d e"} {
+		if _, err := ss.GetOrCreate(t.Context(), nil, nova.Options{ID: bad}); !errors.Is(err, core.ErrInvalid) {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}

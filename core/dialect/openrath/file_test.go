@@ -234,3 +234,15 @@ func FuzzFile(f *testing.F) {
 		}
 	})
 }
+
+// RATH-58
+func TestLoadedHasItsTrailer(t *testing.T) {
+	t.Parallel()
+	l, err := openrath.Dialect{}.Load("f.jsonl", whole())
+	if err != nil || l.Path != "f.jsonl" || string(l.Trailer) != trailer {
+		t.Errorf("path %q, trailer %s, %v", l.Path, l.Trailer, err)
+	}
+	if l := load(t, text(header, system)); l.Trailer != nil {
+		t.Errorf("an open session has the trailer %s", l.Trailer)
+	}
+}

@@ -13,6 +13,9 @@ type Loaded struct {
 	Session
 	Closed bool // there is a trailer
 	Path   string
+	// Trailer is the line of the last trailer, or nil. It may have members that
+	// OpenRath does not know.
+	Trailer []byte
 }
 
 // Load reads the file at path, which is data, as strictly as OpenRath's own
@@ -61,5 +64,9 @@ func FromEntries(h core.Header, es []core.Entry) (Loaded, error) {
 	s.Rows = tableOf(es)
 	t, closed := trailerOf(es)
 	s.Usage = t.usage
-	return Loaded{Session: s, Closed: closed}, nil
+	l := Loaded{Session: s, Closed: closed}
+	if i := lastTrailer(es); closed {
+		l.Trailer = es[i].Line
+	}
+	return l, nil
 }
