@@ -28,6 +28,7 @@ func listQuery(o catalog.Filter) url.Values {
 	setIf(q, "label", o.Label)
 	setIf(q, "name", o.Name)
 	setIf(q, "text", o.Text)
+	setIf(q, "fuzzy", o.Fuzzy)
 	setIf(q, "state", string(o.State))
 	setIf(q, "after", o.After)
 	setIf(q, "sort", string(o.Sort))
@@ -73,6 +74,26 @@ func setNumber[T int64 | float64](q url.Values, name string, v *T) {
 // otherwise.
 func (c *Client) List(ctx context.Context, o catalog.Filter) (api.List, error) {
 	return get[api.List](ctx, c, "/v1/sessions", listQuery(o))
+}
+
+// ListAll calls f with page after page of sessions, and with how many sessions were
+// listed so far, until there are no more or f returns an error. o.Limit is the size
+// of a page.
+func (c *Client) ListAll(ctx context.Context, o catalog.Filter, f func(page []catalog.Row, listed int) error) error {
+	for listed := 0; ; {
+		page, err := c.List(ctx, o)
+		if err != nil {
+			return err
+		}
+		listed += len(page.Sessions)
+		if err := f(page.Sessions, listed); err != nil {
+			return err
+		}
+		if page.Next == "" || page.Next == o.After {
+			return nil
+		}
+		o.After = page.Next
+	}
 }
 
 // Search returns a page of hits in the texts of sessions, newest first.

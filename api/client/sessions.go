@@ -82,6 +82,8 @@ type View struct {
 	// Profile has the rules for a context, such as "omp"; by default those of the
 	// session's own agent.
 	Profile string
+	// Custom limits entries to those that an extension added under this name.
+	Custom string
 }
 
 func (v View) query() url.Values {
@@ -89,6 +91,7 @@ func (v View) query() url.Values {
 	setIf(q, "leaf", v.Leaf)
 	setIf(q, "head", v.Head)
 	setIf(q, "profile", v.Profile)
+	setIf(q, "custom", v.Custom)
 	return q
 }
 

@@ -105,6 +105,7 @@ var (
 		text("label", "The label of one of the session's entries."),
 		text("name", "Part of the name. Case-insensitive."),
 		text("text", "Part of the name or of the first message. Case-insensitive."),
+		text("fuzzy", "Words, each of whose characters are in that order in the name and the first message. Case-insensitive, up to 64 bytes."),
 		oneOf("state", "The state of the session.", words(catalog.States)...),
 		yes("deleted", "List the trash instead."),
 		text("modifiedFrom", "Modified at or after this time: 2026-01-02T03:04:05Z, or a date."),
@@ -227,6 +228,7 @@ var calls = map[string]call{
 		tagged: true, tag: "sessions", id: "entries", sum: "Read the entry lines, in the order in which they were stored", out: entryLines, back: []string{api.HeaderCursor, api.HeaderRange},
 		query: with([]param{
 			yes("path", "Only the entries on the path from the root to head or leaf."),
+			text("custom", "Only the entries that an extension added under this name."),
 			{"from", "The first entry to return; the first of all is 0. A negative number counts from the end: from=-100 returns the last 100 entries. Use at for windows of one moment.", object{"type": "integer"}, false},
 			{"limit", "The maximum number of entries; default all.", object{"type": "integer", "minimum": 1}, false},
 		}, view, moment, demand),

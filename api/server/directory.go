@@ -101,7 +101,7 @@ func (s *Server) shorten(ctx context.Context, n int, at func(i int) (core.Sessio
 func (s *Server) filterOf(ctx context.Context, q url.Values) (catalog.Filter, error) {
 	f := catalog.Filter{
 		Prefix: q.Get("prefix"), CWD: q.Get("cwd"), Dialect: q.Get("dialect"), Holder: q.Get("holder"),
-		Tags: q["tag"], Label: q.Get("label"), Name: q.Get("name"), Text: q.Get("text"),
+		Tags: q["tag"], Label: q.Get("label"), Name: q.Get("name"), Text: q.Get("text"), Fuzzy: q.Get("fuzzy"),
 		State: catalog.State(q.Get("state")), Deleted: q.Get("deleted") == "true", Below: q.Get("below") == "true",
 		Sort: catalog.Sort(q.Get("sort")), Within: callerOf(ctx).Prefix,
 	}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -233,5 +235,27 @@ func TestChangesContinueListingWithoutGap(t *testing.T) {
 	}
 	if res, body := n.request(t, "GET", "/v1/sessions/changes?after="+url.QueryEscape("nonsense"), ""); res.StatusCode != 400 || !strings.Contains(body, "mark") {
 		t.Errorf("%d %s", res.StatusCode, body)
+	}
+}
+
+// OP-37, PI-40: a listing tells its progress.
+func TestListAllTellsHowManyAreListed(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	for name, file := range asked {
+		if _, err := n.Import(t.Context(), strings.NewReader(file), int64(len(file)), client.ImportOptions{Dialect: name}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var told []int
+	err := n.ListAll(t.Context(), catalog.Filter{Limit: 2}, func(page []catalog.Row, listed int) error {
+		told = append(told, len(page), listed)
+		return nil
+	})
+	if err != nil || !slices.Equal(told, []int{2, 2, 1, 3}) {
+		t.Errorf("pages and sums %v, %v", told, err)
+	}
+	if err := n.ListAll(t.Context(), catalog.Filter{Limit: 1}, func([]catalog.Row, int) error { return io.EOF }); !errors.Is(err, io.EOF) {
+		t.Errorf("a stopped listing: %v", err)
 	}
 }

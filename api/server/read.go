@@ -210,6 +210,9 @@ func (s *Server) entries(w http.ResponseWriter, r *http.Request) error {
 				return err
 			}
 		}
+		if name := r.URL.Query().Get("custom"); name != "" {
+			es = tree.Custom(st.Dialect, es, name)
+		}
 		es, err = windowOf(w, r, es)
 		return err
 	})

@@ -49,6 +49,9 @@ func (w *world) filter(o []*materializer.View) catalog.Filter {
 			f.Label = fmt.Sprintf("label %d", w.rng.IntN(40))
 		case 6:
 			f.Name = word(w.words.Uint64())[:1+w.rng.IntN(2)]
+			if w.rng.IntN(2) == 0 {
+				f.Name, f.Fuzzy = "", f.Name
+			}
 		case 7:
 			first := some.Row.First
 			at := w.rng.IntN(len(first) / 2)

@@ -64,7 +64,7 @@ func conditionsOf(f *catalog.Filter, ordered catalog.Sort) (*where, error) {
 	if err := check(f); err != nil {
 		return nil, err
 	}
-	w := &where{wide: f.Text != "" || f.Name != "" || f.Prefix != "" || ordered == catalog.SortName}
+	w := &where{wide: f.Text != "" || f.Fuzzy != "" || f.Name != "" || f.Prefix != "" || ordered == catalog.SortName}
 	deleted := 0
 	if f.Deleted {
 		deleted = 1
@@ -86,7 +86,7 @@ func conditionsOf(f *catalog.Filter, ordered catalog.Sort) (*where, error) {
 	case catalog.SortModified:
 		w.walks = f.Prefix == ""
 	case catalog.SortName:
-		w.walks = bare && f.Text == ""
+		w.walks = bare && f.Text == "" && f.Fuzzy == ""
 	}
 	return w, nil
 }
@@ -98,6 +98,9 @@ func check(f *catalog.Filter) error {
 	}
 	if f.Sort != "" && !slices.Contains(catalog.Sorts, f.Sort) {
 		return fmt.Errorf("sort %q: use one of %v: %w", f.Sort, catalog.Sorts, core.ErrInvalid)
+	}
+	if len(f.Fuzzy) > maxFuzzy {
+		return fmt.Errorf("fuzzy search of %d bytes, the limit is %d: %w", len(f.Fuzzy), maxFuzzy, core.ErrInvalid)
 	}
 	const most = 16
 	if len(f.Tags) > most {
@@ -182,6 +185,9 @@ func (w *where) texts(f *catalog.Filter, ordered catalog.Sort) {
 		w.add("instr(s.heading, ?) > 0", text)
 		w.pathByText("", text)
 	}
+	for _, word := range strings.Fields(folded(f.Fuzzy)) {
+		w.add(`s.heading LIKE ? ESCAPE '\'`, fuzzyPattern(word))
+	}
 	if f.Name == "" {
 		return
 	}
@@ -193,6 +199,22 @@ func (w *where) texts(f *catalog.Filter, ordered catalog.Sort) {
 	}
 	w.pathByText("name", name)
 }
+
+// fuzzyPattern is the pattern of texts with the characters of word in their order.
+func fuzzyPattern(word string) string {
+	var b strings.Builder
+	for _, r := range word {
+		b.WriteByte('%')
+		if r == '%' || r == '_' || r == '\\' {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return b.String() + "%"
+}
+
+// maxFuzzy limits the bytes of a fuzzy search: its time grows with each character.
+const maxFuzzy = 64
 
 // pathByText adds the access path by a part of a name or first message.
 func (w *where) pathByText(column, text string) {

@@ -248,9 +248,23 @@ func matches(v *materializer.View, f *catalog.Filter) bool {
 	below := r.CWD == f.CWD || f.Below && strings.HasPrefix(r.CWD, strings.TrimRight(f.CWD, "/")+"/")
 	return r.Deleted == f.Deleted && strings.HasPrefix(string(r.ID), f.Prefix) && strings.HasPrefix(string(r.ID), f.Within) && (f.CWD == "" || below) &&
 		(f.Dialect == "" || r.Dialect == f.Dialect) && (f.Holder == "" || holds) && (f.Label == "" || slices.Contains(labels(v), f.Label)) &&
-		in(r.Name, f.Name) && (in(r.Name, f.Text) || in(r.First, f.Text)) && isAt(v, f.State, silent) &&
+		in(r.Name, f.Name) && (in(r.Name, f.Text) || in(r.First, f.Text)) && isAt(v, f.State, silent) && isFuzzy(r.Name+"\x1f"+r.First, f.Fuzzy) &&
 		within(moment(r.Created), f.Created, time.Time.Compare) && within(moment(last(v)), f.Modified, time.Time.Compare) &&
 		within(r.Size, f.Size, cmp.Compare[int64]) && within(r.Usage.Cost, f.Cost, cmp.Compare[float64])
+}
+
+func isFuzzy(s, words string) bool {
+	for _, word := range strings.Fields(strings.ToLower(words)) {
+		rest := strings.ToLower(s)
+		for _, r := range word {
+			_, after, ok := strings.Cut(rest, string(r))
+			if !ok {
+				return false
+			}
+			rest = after
+		}
+	}
+	return true
 }
 
 func isAt(v *materializer.View, s catalog.State, silent bool) bool {

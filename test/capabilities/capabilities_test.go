@@ -15,11 +15,11 @@ const root = "../.."
 
 // capabilities are the numbers of each agent's capabilities.
 var capabilities = map[string][][2]int{
-	"OP":   {{1, 41}},
-	"OMP":  {{1, 44}},
-	"NOVA": {{1, 39}},
-	"PI":   {{1, 40}},
-	"RATH": {{1, 13}, {34, 48}, {50, 57}},
+	"OP":   {{1, 43}},
+	"OMP":  {{1, 46}},
+	"NOVA": {{1, 40}},
+	"PI":   {{1, 42}},
+	"RATH": {{1, 13}, {34, 48}, {50, 58}},
 }
 
 func allIDs() (ids []string) {

@@ -16,7 +16,7 @@ import (
 
 // FilterFlags select sessions.
 type FilterFlags struct {
-	cwd, dialect, holder, label, name, text, state string
+	cwd, dialect, holder, label, name, text, fuzzy, state string
 
 	below, deleted bool
 	tags           []string
@@ -37,6 +37,7 @@ func (f *FilterFlags) Add(cmd *cobra.Command) {
 	fs.StringVar(&f.label, "label", "", "only sessions with an entry labelled `LABEL`")
 	fs.StringVar(&f.name, "name", "", "only sessions with `TEXT` in the name")
 	fs.StringVar(&f.text, "text", "", "only sessions with `TEXT` in the name or the first message")
+	fs.StringVar(&f.fuzzy, "fuzzy", "", "only sessions with the characters of each of these `WORDS` in name and first message, in their order")
 	fs.StringVar(&f.state, "state", "", "only sessions that are `STATE`: open, closed, held or interrupted")
 	fs.BoolVar(&f.deleted, "deleted", false, "list the trash instead")
 	fs.StringVar(&f.since, "since", "", "only sessions modified at `TIME` or later: 2026-01-02, 2026-01-02T03:04:05Z, or 36h or 7d ago")
@@ -58,7 +59,7 @@ func (f *FilterFlags) Options(now time.Time) (catalog.Filter, error) {
 	}
 	o := catalog.Filter{
 		CWD: cwd, Below: f.below, Dialect: f.dialect, Holder: f.holder, Tags: f.tags, Label: f.label,
-		Name: f.name, Text: f.text, Deleted: f.deleted,
+		Name: f.name, Text: f.text, Fuzzy: f.fuzzy, Deleted: f.deleted,
 	}
 	for _, s := range catalog.States {
 		if string(s) == f.state {

@@ -91,7 +91,7 @@ func (a *App) ExplainFenced(w writer, err error) error {
 		if holder == nil {
 			return err
 		}
-		return Hintf(err, "take it over with: sessctl claim --take-over%s %s, or write to a separate head with: --head NAME", HeadArg(w.head), w.session)
+		return Hintf(err, "take it over with: sessctl claim --take-over%s %s, or, if its agent has branches, write to a separate head with: --head NAME", HeadArg(w.head), w.session)
 	}
 	if e := a.Claims().Forget(w.session, w.head, w.Writer); e != nil {
 		a.Notef("%v", e)

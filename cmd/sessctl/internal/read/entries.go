@@ -10,11 +10,13 @@ import (
 
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/tree"
 )
 
 func entriesCmd(a app) *cobra.Command {
 	var v cli.ViewFlags
 	var path bool
+	var custom string
 	cmd := &cobra.Command{
 		Use:   "entries SESSION",
 		Short: "Print the entry lines of a session",
@@ -32,28 +34,31 @@ sessctl entries --path ~/.pi/agent/sessions/proj/2026.jsonl`,
 			}
 			ctx, cancel := a.Within(cmd, cli.Forever)
 			defer cancel()
-			return a.entries(ctx, args[0], path || v.Given(), v)
+			return a.entries(ctx, args[0], path || v.Given(), v, custom)
 		},
 	}
 	cmd.Flags().BoolVar(&path, "path", false, "print only the entries from the root to the leaf")
+	cmd.Flags().StringVar(&custom, "custom", "", "print only the entries that an extension added under `NAME`")
 	v.Add(cmd)
 	a.Demand.Add(cmd)
 	return cmd
 }
 
-func (a app) entries(ctx context.Context, arg string, path bool, v cli.ViewFlags) error {
+func (a app) entries(ctx context.Context, arg string, path bool, v cli.ViewFlags, custom string) error {
 	src, err := a.Find(ctx, arg)
 	if err != nil {
 		return err
 	}
 	out := a.newLineWriter()
 	if src.File != nil {
-		if err := a.fileEntries(src.File, path, v, out.add); err != nil {
+		if err := a.fileEntries(src.File, path, v, custom, out.add); err != nil {
 			return err
 		}
 		return out.end()
 	}
-	body, err := src.Node.Entries(ctx, src.ID, path, v.API())
+	at := v.API()
+	at.Custom = custom
+	body, err := src.Node.Entries(ctx, src.ID, path, at)
 	if err != nil {
 		return err
 	}
@@ -64,7 +69,7 @@ func (a app) entries(ctx context.Context, arg string, path bool, v cli.ViewFlags
 	return out.end()
 }
 
-func (a app) fileEntries(f *cli.SessionFile, path bool, v cli.ViewFlags, add func([]byte) error) error {
+func (a app) fileEntries(f *cli.SessionFile, path bool, v cli.ViewFlags, custom string, add func([]byte) error) error {
 	es := f.Entries
 	if path {
 		leaf, err := f.View(v)
@@ -74,6 +79,9 @@ func (a app) fileEntries(f *cli.SessionFile, path bool, v cli.ViewFlags, add fun
 		if es, err = f.Rules.Path(f.Entries, leaf); err != nil {
 			return err
 		}
+	}
+	if custom != "" {
+		es = tree.Custom(f.Rules, es, custom)
 	}
 	a.NoteSkipped(f)
 	return addLines(es, add)

@@ -102,7 +102,10 @@ func addInfo(g *cli.Grid, info display.Info, session, dialect string) {
 		g.Row("agent's id", info.SessionID)
 	}
 	g.RowIf("name", cli.Deref(info.Name))
-	g.Row("dialect", fmt.Sprintf("%s, version %s", dialect, info.Version))
+	if version := string(info.Version); version != "null" {
+		dialect += ", version " + version
+	}
+	g.Row("dialect", dialect)
 	g.RowIf("directory", info.CWD)
 	g.Row("entries", cli.Join(": ", strconv.Itoa(info.EntryCount), typesText(info.Types)))
 	g.Row("leaf", cli.OrNone(cli.Deref(info.LeafID)))

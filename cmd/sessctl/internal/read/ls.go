@@ -16,7 +16,7 @@ import (
 func lsCmd(a app) *cobra.Command {
 	var f lsFlags
 	cmd := &cobra.Command{
-		Use:   "ls [PREFIX]",
+		Use:   "ls [PREFIX|DIR]",
 		Short: "List sessions",
 		Long: `Lists the sessions whose id begins with PREFIX, or all, newest first. Flags
 filter and order the list. ID is as much of the id as is needed to name the
@@ -31,15 +31,21 @@ session no longer matches the filter, until it is interrupted or --timeout
 passes; both are a success. --sort, --reverse and --limit apply to the list that
 comes first.
 
+With a directory it lists the session files in and below it instead, newest first,
+without a node: of one profile of an agent, or of all. --cwd, --below, --dialect,
+--name, --text and --limit apply.
+
 With -o json: a list with an object for each session: id, agentId (if the agent's
 own id differs), dialect, cwd, entries, seq (records), name, first (the beginning
 of the first user message), messages, created, modified, usage, size (bytes of
 its lines), and tags, holder, closed, deleted and snapshot if they apply. With
 --watch also one object per line for each change: id, row if the session still
-matches, and, for a change, mark.`,
+matches, and, for a change, mark. Of files: path, id, dialect, cwd, entries, name,
+first, messages, created, modified, usage and tags.`,
 		Example: `sessctl ls
 sessctl ls --cwd "$PWD" --since 7d
-sessctl ls --state interrupted --watch`,
+sessctl ls --state interrupted --watch
+sessctl ls ~/.operator/profiles`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -47,6 +53,11 @@ sessctl ls --state interrupted --watch`,
 			}
 			if !cmd.Flags().Changed("limit") && a.Format == cli.Table {
 				f.limit = tableLimit
+			}
+			if f.prefix != "" && isDir(f.prefix) {
+				ctx, cancel := a.Within(cmd, cli.Forever)
+				defer cancel()
+				return a.lsFiles(ctx, f)
 			}
 			if f.limit < 0 {
 				return cli.Usagef("--limit %d is below 0", f.limit)

@@ -166,7 +166,7 @@ func (a app) appendInput(cmd *cobra.Command, node *client.Client, id core.Sessio
 	}
 	ctx, cancel := a.Within(cmd, cli.Short)
 	defer cancel()
-	return f.line(ctx, node, id)
+	return f.line(ctx, a, node, id)
 }
 
 // appendTo finds the session before input is read.

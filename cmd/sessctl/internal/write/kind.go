@@ -117,7 +117,7 @@ func (k *kindFlags) item() (item.Item, error) {
 }
 
 // line returns the item as an entry line of the session's agent.
-func (k *kindFlags) line(ctx context.Context, node *client.Client, id core.SessionID) ([]byte, error) {
+func (k *kindFlags) line(ctx context.Context, a app, node *client.Client, id core.SessionID) ([]byte, error) {
 	it, err := k.item()
 	if err != nil {
 		return nil, err
@@ -137,6 +137,7 @@ func (k *kindFlags) line(ctx context.Context, node *client.Client, id core.Sessi
 			return nil, err
 		}
 	}
+	it.Time = a.Now().UTC().Format("2006-01-02T15:04:05.000Z") // messages have it, too
 	return written(d, id, it)
 }
 

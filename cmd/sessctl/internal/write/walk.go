@@ -4,7 +4,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 )
@@ -79,34 +78,14 @@ func withBundles(dir string, files []foundFile) []foundFile {
 // filesBelow returns the session files in and below dir, and the paths that cannot
 // be read with their errors.
 func filesBelow(dir string) (files []foundFile) {
-	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			files = append(files, foundFile{name: path, err: cli.FileError(path, err)})
-			if d != nil && d.IsDir() {
-				return filepath.SkipDir
-			}
-		case path != dir && strings.HasPrefix(d.Name(), "."):
-			if d.IsDir() {
-				return filepath.SkipDir
-			}
-		case d.Type().IsRegular() && isSessionName(path):
-			size := int64(-1)
+	cli.WalkSessions(dir, func(path string, d fs.DirEntry, err error) {
+		size := int64(-1)
+		if d != nil {
 			if info, err := d.Info(); err == nil {
 				size = info.Size()
 			}
-			files = append(files, foundFile{name: path, size: size})
 		}
-		return nil
+		files = append(files, foundFile{name: path, size: size, err: err})
 	})
 	return files
-}
-
-// isSessionName reports whether path is that of a session file. Files of Nova are
-// recognized by their directory.
-func isSessionName(path string) bool {
-	if strings.HasSuffix(path, ".jsonl") || strings.HasSuffix(path, ".jsonl.__partial__") {
-		return true
-	}
-	return strings.HasSuffix(path, ".json") && filepath.Base(filepath.Dir(path)) == "sessions"
 }
