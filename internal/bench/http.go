@@ -3,6 +3,7 @@ package bench
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/internal/retry"
 )
 
 // manyWriters is how many writers a node has.
@@ -124,10 +126,23 @@ func rawStreams(ctx context.Context, servers []*node, streams, replicas int) (fu
 func publisher(js jetstream.JetStream, subject string, next func() []byte) writer {
 	var last uint64
 	return func(ctx context.Context) error {
-		ack, err := js.Publish(ctx, subject, next(), jetstream.WithExpectLastSequencePerSubject(last))
-		if err == nil {
-			last = ack.Sequence
+		line := next()
+		for {
+			ack, err := js.Publish(ctx, subject, line, jetstream.WithExpectLastSequencePerSubject(last))
+			if err == nil {
+				last = ack.Sequence
+				return nil
+			}
+			if e, ok := errors.AsType[*jetstream.APIError](err); !ok || e.ErrorCode != stillInFlight {
+				return err
+			}
+			if err := retry.Wait(ctx, 2*time.Millisecond); err != nil {
+				return err
+			}
 		}
-		return err
 	}
 }
+
+// stillInFlight is the code with which a server with replicas refuses a message for a
+// moment after it answered the previous one.
+const stillInFlight = 10164
