@@ -11,10 +11,15 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// Each benchmark of appends runs, beside its baseline; the test asserts no times.
+// Each benchmark of appends runs, beside its baseline; the test asserts no times. Those
+// of a cluster need -args -long.
 func TestBenchMeasuresBesideJetStream(t *testing.T) {
 	t.Parallel()
-	for _, of := range []string{"append", "http", "cluster", "latency"} {
+	which := []string{"append", "http"}
+	if *long {
+		which = append(which, "cluster", "latency")
+	}
+	for _, of := range which {
 		t.Run(of, func(t *testing.T) {
 			t.Parallel()
 			cmd := exec.CommandContext(t.Context(), harness.Binary(t, "sessnode"), "bench", of, "--dir", t.TempDir(), "--runs", "1", "--time", "50ms", "--json")
