@@ -62,6 +62,10 @@ that are not entries is also kept, under another name. A file that contradicts
 the log is an error; with --force it is kept under another name and not imported.
 resume checks all this before it claims the head.
 
+--as hands the session to another agent: the head is converted, as by sessctl
+export --as, to a session of its own, which names this one as its parent and is
+then resumed. What is lost is printed.
+
 --dry-run shows what would be done and who holds the head.
 
 With -o json: one object with id, path, head, writer, epoch, seq (the cursor), cwd
@@ -90,8 +94,11 @@ sessctl resume 019a --dry-run`,
 			}
 			ctx, cancel := a.Within(cmd, cli.Forever)
 			defer cancel()
+			if f.as != "" && f.DryRun {
+				return cli.Usagef("--as and --dry-run exclude each other")
+			}
 			f.Start = len(f.argv) > 0
-			resumed, err := a.resume(ctx, args[0], f.ResumeOptions)
+			resumed, err := a.resume(ctx, args[0], f.as, f.ResumeOptions)
 			if err != nil || f.DryRun {
 				return err
 			}
@@ -103,6 +110,7 @@ sessctl resume 019a --dry-run`,
 		},
 	}
 	addClaimFlags(cmd, &f.ClaimOptions)
+	cmd.Flags().StringVar(&f.as, "as", "", "hand the session to another `AGENT`: convert it first, and resume the result")
 	cmd.Flags().StringVar(&f.Dir, "dir", "", "write the file to `DIR`, which is created if it does not exist")
 	cmd.Flags().StringVar(&f.CWD, "cwd", "", "continue in this `DIR` (default: see above)")
 	cmd.Flags().StringVar(&f.Images, "images", "", "the `DIR` for the images that the agent's files refer to (default: the agent's own)")
@@ -114,13 +122,20 @@ sessctl resume 019a --dry-run`,
 
 type resumeFlags struct {
 	agent.ResumeOptions
+	as   string
 	argv []string
 }
 
-func (a app) resume(ctx context.Context, arg string, o agent.ResumeOptions) (*agent.Resumed, error) {
+func (a app) resume(ctx context.Context, arg, as string, o agent.ResumeOptions) (*agent.Resumed, error) {
 	node, id, err := a.InLog(ctx, arg)
 	if err != nil {
 		return nil, err
+	}
+	if as != "" {
+		if id, err = a.handOff(ctx, node, id, o.Head, as); err != nil {
+			return nil, err
+		}
+		o.Head = core.MainHead
 	}
 	r, err := agent.Resume(ctx, a.Host(), node, id, o)
 	if err != nil {

@@ -1,0 +1,35 @@
+package agents
+
+import (
+	"bytes"
+	"context"
+	"io"
+
+	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/lineage"
+)
+
+// handOff makes a session of another agent of the head of a session, and returns
+// its id. It prints what the conversion lost. The id is derived from the session's,
+// so a later hand-off adds what is new.
+func (a app) handOff(ctx context.Context, node *client.Client, id core.SessionID, head, as string) (core.SessionID, error) {
+	body, done, err := node.ExportAs(ctx, string(id), as, client.View{Head: head})
+	if err != nil {
+		return "", err
+	}
+	defer body.Close()
+	data, err := io.ReadAll(cli.Answer{Reader: body})
+	if err != nil {
+		return "", err
+	}
+	for _, l := range done.Lost {
+		a.Notef("lost in the format of %s: %d × %s", as, l.Count, l.What)
+	}
+	made, err := node.Import(ctx, bytes.NewReader(data), int64(len(data)), client.ImportOptions{Dialect: as, By: a.Host().By, Parent: string(id), Kind: string(lineage.Convert)})
+	if err != nil {
+		return "", err
+	}
+	return core.SessionID(made.Session), nil
+}
