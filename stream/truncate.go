@@ -45,7 +45,7 @@ func (l *Log) Walk(ctx context.Context, shard int, st ShardState, upTo core.Pos)
 		if st.Last == 0 || st.First > min(upTo, st.Last) { // empty, or truncated
 			return
 		}
-		for m, err := range l.messages(ctx, shard, 0) {
+		for m, err := range l.messagesToEnd(ctx, shard) {
 			if err != nil {
 				yield(Change{}, err)
 				return
@@ -77,7 +77,7 @@ func metadata(shard int, m jetstream.Msg) (*jetstream.MsgMetadata, error) {
 func (l *Log) Truncated(ctx context.Context, shard int, upTo core.Pos) (uint64, error) {
 	seen := map[core.SessionID]bool{}
 	var truncated uint64
-	for m, err := range l.messages(ctx, shard, 0) {
+	for m, err := range l.messagesToEnd(ctx, shard) {
 		if err != nil {
 			return 0, err
 		}

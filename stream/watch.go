@@ -52,10 +52,16 @@ func (l *Log) messages(ctx context.Context, shard int, after core.Pos) iter.Seq2
 	return l.watch(ctx, watcher{log: l, stream: streamName(l.cfg.Name, shard), at: after})
 }
 
+// messagesToEnd is messages of the whole shard, up to its end. With several replicas it
+// may continue: one that is silent may lag.
+func (l *Log) messagesToEnd(ctx context.Context, shard int) iter.Seq2[jetstream.Msg, error] {
+	return l.watch(ctx, watcher{log: l, stream: streamName(l.cfg.Name, shard), ends: l.cfg.Replicas == 1})
+}
+
 // lastMessages yields the last message of each subject of a shard, without its
-// data, in order, and then every new message.
+// data, in order. It ends like messagesToEnd.
 func (l *Log) lastMessages(ctx context.Context, shard int) iter.Seq2[jetstream.Msg, error] {
-	return l.watch(ctx, watcher{log: l, stream: streamName(l.cfg.Name, shard), lastOnly: true})
+	return l.watch(ctx, watcher{log: l, stream: streamName(l.cfg.Name, shard), lastOnly: true, ends: l.cfg.Replicas == 1})
 }
 
 func (l *Log) watch(ctx context.Context, w watcher) iter.Seq2[jetstream.Msg, error] {
