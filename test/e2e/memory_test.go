@@ -190,4 +190,3 @@ func limitContainer(t *testing.T, n *harness.Node, limit int64) bool {
 	})
 	return true
 }
-
