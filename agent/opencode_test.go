@@ -161,7 +161,7 @@ func TestResumePutsEventsIntoOpencode(t *testing.T) {
 	}
 }
 
-func TestResumeBringsEventsOfThisHost(t *testing.T) {
+func TestResumeImportsLocalEvents(t *testing.T) {
 	name := installOpencode(t)
 	n := &opencodeNode{events: opencodeEvents}
 	later := opencodeEvent(3, "message.removed.1", `"messageID":"msg_1"`)
@@ -174,7 +174,7 @@ func TestResumeBringsEventsOfThisHost(t *testing.T) {
 	}
 }
 
-func TestResumeLeavesOtherEventsOfOpencode(t *testing.T) {
+func TestResumeKeepsOtherEvents(t *testing.T) {
 	name := installOpencode(t)
 	other := `{"events":[` + strings.Replace(opencodeEvents[0], "evt_0", "evt_other", 1) + `]}`
 	if err := os.WriteFile(name, []byte(other), 0o600); err != nil {

@@ -37,7 +37,7 @@ type cached struct {
 	*engine.Session
 	rows    rowMaker
 	lease   *memory.Lease // its size, until it is dropped and no request uses it
-	users   int           // holds that have it
+	users   int           // pins that have it
 	dropped bool
 }
 
@@ -94,7 +94,7 @@ func (c *Cache) lookup(ctx context.Context, id core.SessionID) *engine.Session {
 	c.hits.Add(1)
 	c.order.MoveToFront(e)
 	s := e.Value.(*cached)
-	c.hold(ctx, s)
+	c.pin(ctx, s)
 	return s.Session
 }
 
@@ -140,7 +140,7 @@ func (c *Cache) load(ctx context.Context, id core.SessionID) (s *engine.Session,
 		s := r.Val.(*cached)
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.hold(ctx, s)
+		c.pin(ctx, s)
 		return s.Session, !own, nil
 	case <-ctx.Done():
 		return nil, false, fmt.Errorf("session %s did not load in time: %w: %w", id, ctx.Err(), core.ErrUnavailable)

@@ -112,7 +112,7 @@ func boundOf(b *memory.Budget) api.Bound {
 // reads, count against the node's memory.
 func (s *Server) holding(h handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		ctx, end := s.cfg.Cache.Hold(r.Context())
+		ctx, end := s.cfg.Cache.Pin(r.Context())
 		defer end()
 		if s.routeOf(r).about == inPath { // others read one session after the other
 			lease := s.limiters.memory.Lease()

@@ -32,7 +32,7 @@ func startBroker(ctx context.Context, cfg config.Config, logger *slog.Logger, st
 	if err != nil {
 		return nil, err
 	}
-	start.during(func() string { return "reading the streams in " + ec.Dir })
+	start.setStep(func() string { return "reading the streams in " + ec.Dir })
 	server, err := embedded.Start(ctx, ec)
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func startBroker(ctx context.Context, cfg config.Config, logger *slog.Logger, st
 		return nil, fmt.Errorf("connect to the embedded server: %w", err)
 	}
 	b := &broker{conn: conn, server: server, url: server.ClientURL()}
-	start.during(b.behind)
+	start.setStep(b.behind)
 	if err := b.joinCluster(ctx, cfg.Cluster, logger); err != nil {
 		b.close()
 		return nil, err

@@ -105,7 +105,7 @@ func (n *node) openBroker(ctx context.Context) (err error) {
 		return err
 	}
 	n.onClose(n.broker.close)
-	n.start.during(func() string {
+	n.start.setStep(func() string {
 		if err := n.broker.check(ctx); err != nil {
 			return err.Error()
 		}

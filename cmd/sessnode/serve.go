@@ -25,7 +25,7 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 	start := &starting{}
 	endStart := start.serve(ln, listener)
 	defer endStart()
-	defer start.warnWhile(logger)()
+	defer start.logWaits(logger)()
 	n, err := openNode(ctx, cfg, logger, start)
 	if err != nil {
 		return err

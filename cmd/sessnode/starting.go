@@ -24,8 +24,8 @@ type starting struct {
 	why func() string
 }
 
-// during sets the step that the node is at.
-func (s *starting) during(why func() string) {
+// setStep sets the step that the node is at.
+func (s *starting) setStep(why func() string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.why = why
@@ -73,7 +73,7 @@ func (s *starting) serve(raw, ln net.Listener) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = srv.Serve(&borrowed{ln, raw})
+		_ = srv.Serve(&sharedListener{ln, raw})
 	}()
 	return sync.OnceFunc(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -86,15 +86,15 @@ func (s *starting) serve(raw, ln net.Listener) (stop func()) {
 	})
 }
 
-// A borrowed listener stays open when its server closes it.
-type borrowed struct {
+// A sharedListener stays open when its server closes it.
+type sharedListener struct {
 	net.Listener
 	raw net.Listener
 }
 
 // Close makes Accept return.
-func (b *borrowed) Close() error {
-	setDeadline(b.raw, time.Unix(1, 0))
+func (l *sharedListener) Close() error {
+	setDeadline(l.raw, time.Unix(1, 0))
 	return nil
 }
 
@@ -107,8 +107,8 @@ func setDeadline(ln net.Listener, t time.Time) {
 // warnInterval is how often a node that waits for something logs what for.
 const warnInterval = 30 * time.Second
 
-// warnWhile logs why a node is not ready yet, every warnInterval until stop is called.
-func (s *starting) warnWhile(logger *slog.Logger) (stop func()) {
+// logWaits logs why a node is not ready yet, every warnInterval until stop is called.
+func (s *starting) logWaits(logger *slog.Logger) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		tick := time.NewTicker(warnInterval)

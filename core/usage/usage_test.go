@@ -33,7 +33,7 @@ func answer(id, parent, model string, n int) string {
 		id, parent, model, n, n, n)
 }
 
-func TestBranchesAndModelsAreSummedApart(t *testing.T) {
+func TestUsageIsSummedPerBranchAndModel(t *testing.T) {
 	t.Parallel()
 	d := dialect.All()["pi"]
 	es := entries(t, d, answer("a", "", "claude", 1), answer("b", "a", "claude", 2), answer("c", "a", "gpt", 4))
@@ -145,7 +145,7 @@ func TestPricesAreReplacedByModel(t *testing.T) {
 	}
 }
 
-func TestReadPricesRejectsWhatIsNoList(t *testing.T) {
+func TestReadPricesRejectsInvalidList(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{``, `[]`, `{"model":{}}`, `{"models":{"m":{"input":-1}}}`, `{"models":{"m":{"cacheRead":1e300}}}`, `{"models":{"m":{"price":1}}}`} {
 		if _, err := usage.ReadPrices([]byte(text)); err == nil || !strings.Contains(err.Error(), "list of prices") {

@@ -20,7 +20,7 @@ type Budget struct {
 	what     string // for the error text
 	limit    int64
 	sem      *semaphore.Weighted
-	overtime chan struct{} // held by the one lease that grows beyond the limit
+	overcommit chan struct{} // held by the one lease that grows beyond the limit
 	used     atomic.Int64
 	refused  atomic.Int64
 	reclaim  atomic.Pointer[func(int64)]
@@ -28,7 +28,7 @@ type Budget struct {
 
 // NewBudget returns a budget of limit bytes. what names them in errors.
 func NewBudget(what string, limit int64) *Budget {
-	return &Budget{what: what, limit: limit, sem: semaphore.NewWeighted(limit), overtime: make(chan struct{}, 1)}
+	return &Budget{what: what, limit: limit, sem: semaphore.NewWeighted(limit), overcommit: make(chan struct{}, 1)}
 }
 
 // OnShortage makes free be called before a lease waits, with the bytes that it
@@ -60,8 +60,7 @@ func (b *Budget) Acquire(ctx context.Context, n int64) (*Lease, error) {
 	return l, nil
 }
 
-// Lease returns a lease of nothing, for a caller that learns what it needs by and
-// by.
+// Lease returns an empty lease, for a caller that learns its needs incrementally.
 func (b *Budget) Lease() *Lease { return &Lease{budget: b} }
 
 func (b *Budget) tryAcquire(n int64) bool {

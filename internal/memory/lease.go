@@ -13,7 +13,7 @@ type Lease struct {
 	mu       sync.Mutex
 	size     int64 // bytes that are held
 	taken    int64 // of these, taken from the budget; the rest exceeds it
-	overtime bool
+	overcommit bool
 }
 
 func (l *Lease) add(size, taken int64) {
@@ -26,16 +26,16 @@ func (l *Lease) add(size, taken int64) {
 // little are not delayed by those that need much.
 const Small = 256 << 10
 
-// Grow adds n bytes, and waits for room unless that is less than Small. Leases that wait for each other would
-// never get any, so one lease of the budget at a time may exceed it instead. Grow
-// returns core.ErrUnavailable if there is no room within Timeout.
+// Grow adds n bytes, and waits for room unless that is less than Small. To avoid
+// deadlock, one lease of the budget at a time may exceed it instead. Grow returns
+// core.ErrUnavailable if there is no room within Timeout.
 func (l *Lease) Grow(ctx context.Context, n int64) error {
 	if l == nil || l.budget == nil || n <= 0 {
 		return nil
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.overtime {
+	if l.overcommit {
 		l.add(n, 0)
 		return nil
 	}
@@ -53,8 +53,8 @@ func (l *Lease) Grow(ctx context.Context, n int64) error {
 		return nil
 	}
 	select {
-	case l.budget.overtime <- struct{}{}:
-		l.overtime = true
+	case l.budget.overcommit <- struct{}{}:
+		l.overcommit = true
 		l.add(n, 0)
 		return nil
 	default:
@@ -84,16 +84,16 @@ func (l *Lease) Resize(n int64) {
 	}
 	l.budget.used.Add(n - l.size)
 	l.size = n
-	l.endOvertime()
+	l.endOvercommit()
 }
 
 // Release gives the lease back. Further calls do nothing.
 func (l *Lease) Release() { l.Resize(0) }
 
-func (l *Lease) endOvertime() {
-	if l.overtime {
-		l.overtime = false
-		<-l.budget.overtime
+func (l *Lease) endOvercommit() {
+	if l.overcommit {
+		l.overcommit = false
+		<-l.budget.overcommit
 	}
 }
 

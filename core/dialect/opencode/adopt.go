@@ -12,7 +12,7 @@ import (
 // it: with a row of the session, and in a copy, such as a fork, with ids of its
 // own, because ids are unique in opencode's database.
 func (s *state) adopt() {
-	id := s.made.session
+	id := s.synth.session
 	of := text(s.info, "id")
 	if of != id {
 		s.rename(of == "" && len(s.messages) == 0)
@@ -31,7 +31,7 @@ func (s *state) rename(empty bool) {
 	ids := map[string]string{}
 	all := s.ordered()
 	for i, m := range all {
-		ids[m.id] = newID("msg_", order(m.created, i), s.made.session, m.id)
+		ids[m.id] = newID("msg_", order(m.created, i), s.synth.session, m.id)
 	}
 	id := func(old string) string {
 		if made, ok := ids[old]; ok {
@@ -41,12 +41,12 @@ func (s *state) rename(empty bool) {
 	}
 	renamed := map[string]*message{}
 	for _, m := range all {
-		r := &message{id: ids[m.id], role: m.role, created: m.created, at: m.at, made: m.made, parts: map[string]*part{}}
-		r.info = jsonl.WithText(jsonl.WithText(m.info, "id", r.id), "sessionID", s.made.session)
+		r := &message{id: ids[m.id], role: m.role, created: m.created, at: m.at, synthesized: m.synthesized, parts: map[string]*part{}}
+		r.info = jsonl.WithText(jsonl.WithText(m.info, "id", r.id), "sessionID", s.synth.session)
 		r.info = jsonl.WithText(r.info, "parentID", id(text(m.info, "parentID")))
 		for i, p := range m.ordered() {
-			q := &part{kind: p.kind, at: p.at, from: p.from, id: newID("prt_", order(m.created, i), s.made.session, p.id)}
-			q.row = jsonl.WithText(jsonl.WithText(p.row, "id", q.id), "sessionID", s.made.session)
+			q := &part{kind: p.kind, at: p.at, from: p.from, id: newID("prt_", order(m.created, i), s.synth.session, p.id)}
+			q.row = jsonl.WithText(jsonl.WithText(p.row, "id", q.id), "sessionID", s.synth.session)
 			q.row = jsonl.WithText(q.row, "messageID", r.id)
 			if tail := text(p.row, "tail_start_id"); tail != "" {
 				q.row = jsonl.WithText(q.row, "tail_start_id", id(tail))
@@ -66,7 +66,7 @@ func (s *state) rename(empty bool) {
 func (s *state) newInfo(id string) jsjson.Value {
 	cwd := s.header.CWD
 	began := strconv.FormatInt(s.begin(), 10)
-	updated := strconv.FormatInt(max(s.begin(), s.made.latest), 10)
+	updated := strconv.FormatInt(max(s.begin(), s.synth.latest), 10)
 	times := []byte(`{"created":` + began + `,"updated":` + updated + `}`)
 	if s.info != nil {
 		info := s.info

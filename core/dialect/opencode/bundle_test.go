@@ -124,7 +124,7 @@ func TestLaterExportRemovesMessages(t *testing.T) {
 }
 
 // An event is the same whatever white space a program put into it.
-func TestEventWithOtherSpaceIsTheSame(t *testing.T) {
+func TestWhitespaceDoesNotChangeEvent(t *testing.T) {
 	t.Parallel()
 	s := begin().asks("msg_1", "a")
 	spaced := read(t, strings.NewReplacer(`":`, `": `, `,"`, `, "`).Replace(s.text()))
@@ -173,7 +173,7 @@ func data(files []bundle.File, path string) []byte {
 	return nil
 }
 
-func TestHostileFilesAreRefused(t *testing.T) {
+func TestMalformedFilesAreRejected(t *testing.T) {
 	t.Parallel()
 	s := begin().asks("msg_1", "a")
 	x := restored(t, s.file(t), "")["export.json"]
@@ -194,7 +194,7 @@ func TestHostileFilesAreRefused(t *testing.T) {
 }
 
 // A fork is a session of its own: opencode's database holds it beside its source.
-func TestForkGetsIDsOfItsOwn(t *testing.T) {
+func TestForkGetsNewIDs(t *testing.T) {
 	t.Parallel()
 	d := opencode.Dialect{}
 	f := begin().asks("msg_1", "a").answers("msg_2", "b").asks("msg_3", "c").file(t)

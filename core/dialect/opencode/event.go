@@ -18,7 +18,7 @@ const (
 	typeUnMessage   = "message.removed.1"
 	typePart        = "message.part.updated.1"
 	typeUnPart      = "message.part.removed.1"
-	typeMade        = "messages" // made in the log, or of an export
+	typeMessages    = "messages" // made in the log, or of an export
 	typeResult      = "result"   // of a tool, made in the log
 	typeExport      = "export"   // the session as an export has it
 	typeName        = "name"

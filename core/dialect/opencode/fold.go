@@ -20,7 +20,7 @@ type state struct {
 	rows     map[string][]*message // of the entries of exports, by their ids
 	name     string                // given in the log, unless a later row has a title
 	calls    map[string]callAt     // by the id of the call
-	made     maker
+	synth    synthesizer
 	n        int // entries so far
 }
 
@@ -29,13 +29,13 @@ type callAt struct{ message, part string }
 
 // A message is a row of the session, with its parts.
 type message struct {
-	id      string
-	info    jsjson.Value // nil if only parts are known so far
-	role    string
-	created int64
-	at      int // the entry that has the row
-	parts   map[string]*part
-	made    bool // an entry that was made in the log changed it
+	id          string
+	info        jsjson.Value // nil if only parts are known so far
+	role        string
+	created     int64
+	at          int // the entry that has the row
+	parts       map[string]*part
+	synthesized bool // an entry that was made in the log changed it
 }
 
 // A part is a row of a message.
@@ -50,7 +50,7 @@ type part struct {
 func newState(h core.Header) *state {
 	return &state{
 		header: h, infoAt: -1, messages: map[string]*message{}, rows: map[string][]*message{},
-		calls: map[string]callAt{}, made: maker{session: sessionID(h)},
+		calls: map[string]callAt{}, synth: synthesizer{session: sessionID(h)},
 	}
 }
 
@@ -76,8 +76,8 @@ func (s *state) take(e core.Entry) {
 	}
 	line := lineOf(e)
 	switch e.Type {
-	case typeMade:
-		s.takeMade(e, line, at)
+	case typeMessages:
+		s.takeMessages(e, line, at)
 	case typeResult:
 		s.takeResult(line, at)
 	case typeExport:
@@ -140,9 +140,9 @@ func (m *message) set(info jsjson.Value, at int) {
 
 // saw notes what a message says of the session.
 func (s *state) saw(m *message) {
-	s.made.latest = max(s.made.latest, m.created)
+	s.synth.latest = max(s.synth.latest, m.created)
 	if m.role == "user" {
-		s.made.user = m.id
+		s.synth.user = m.id
 	}
 }
 

@@ -25,8 +25,8 @@ func (Dialect) Read(e core.Entry) []item.Item {
 		its = []item.Item{{Kind: item.Label, Target: text(e.Line, "targetId"), Text: text(e.Line, "label")}}
 	case typePart:
 		its = readPart(member(lineOf(e), "data", "part"))
-	case typeMade, typeResult:
-		its = readMade(e)
+	case typeMessages, typeResult:
+		its = readMessages(e)
 	}
 	for i := range its {
 		if its[i].Time == "" {
@@ -36,8 +36,8 @@ func (Dialect) Read(e core.Entry) []item.Item {
 	return its
 }
 
-// readMade reads whole messages, or a result that was made in the log.
-func readMade(e core.Entry) []item.Item {
+// readMessages reads whole messages, or a result that was made in the log.
+func readMessages(e core.Entry) []item.Item {
 	if e.Type == typeResult {
 		line := lineOf(e)
 		return []item.Item{{Kind: item.Message, Role: item.RoleTool, Blocks: []item.Block{resultBlock(text(line, "callID"), "", answered(nil, line, 1))}}}

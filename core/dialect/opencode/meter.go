@@ -21,7 +21,7 @@ func (m meter) Read(e core.Entry) (all []usage.Use) {
 	switch e.Type {
 	case typeMessage:
 		all = m.append(all, member(lineOf(e), "data", "info"))
-	case typeMade:
+	case typeMessages:
 		_ = jsjson.Each(member(lineOf(e), "messages"), func(v jsjson.Value) { all = m.append(all, member(v, "info")) })
 	}
 	return all

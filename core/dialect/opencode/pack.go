@@ -154,7 +154,7 @@ func (p *packer) rows(info, messages jsjson.Value) error {
 	var err error
 	add := func(v jsjson.Value) {
 		var b []byte
-		if b, err = compact([]byte(`{"type":"`+typeMade+`","messages":[`), v); err == nil {
+		if b, err = compact([]byte(`{"type":"`+typeMessages+`","messages":[`), v); err == nil {
 			err = p.line(append(b, "]}"...), exportFile)
 		}
 		if err == nil {

@@ -30,7 +30,7 @@ func Replay(h core.Header, es []core.Entry, at Place) (id string, events []json.
 		r.row(typeCreated, "info", s.info, s.begin())
 	}
 	for _, m := range s.ordered() {
-		if own == nil || m.made {
+		if own == nil || m.synthesized {
 			r.message(m)
 		}
 	}

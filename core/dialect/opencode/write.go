@@ -55,7 +55,7 @@ func (w *writer) done() []byte {
 	if len(w.messages) == 0 {
 		return w.line
 	}
-	b := []byte(`{"type":"` + typeMade + `","messages":[`)
+	b := []byte(`{"type":"` + typeMessages + `","messages":[`)
 	for i, m := range w.messages {
 		if i > 0 {
 			b = append(b, ',')

@@ -13,8 +13,8 @@ import (
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
-// A maker completes the messages that were made in the log.
-type maker struct {
+// A synthesizer completes the messages that were made in the log.
+type synthesizer struct {
 	session  string
 	latest   int64  // the time of the latest message
 	count    int    // messages made
@@ -64,9 +64,9 @@ func newID(prefix string, order uint64, seed ...string) string {
 // times are the same sort by n.
 func order(ms int64, n int) uint64 { return uint64(ms)*idsPerMilli + uint64(n) + 1 }
 
-// takeMade folds an entry that has whole messages: of an export, or made in the
+// takeMessages folds an entry that has whole messages: of an export, or made in the
 // log, which lack ids and much else.
-func (s *state) takeMade(e core.Entry, line jsjson.Value, at int) {
+func (s *state) takeMessages(e core.Entry, line jsjson.Value, at int) {
 	var all []*message
 	n := 0
 	_ = jsjson.Each(member(line, "messages"), func(v jsjson.Value) {
@@ -90,7 +90,7 @@ func (s *state) row(e core.Entry, v jsjson.Value, n, at int) *message {
 	}
 	m := &message{parts: map[string]*part{}}
 	if m.id = text(info, "id"); m.id == "" {
-		info, m.made = s.made.complete(info, e, n), true
+		info, m.synthesized = s.synth.complete(info, e, n), true
 		m.id = text(info, "id")
 	}
 	m.set(info, at)
@@ -100,7 +100,7 @@ func (s *state) row(e core.Entry, v jsjson.Value, n, at int) *message {
 			return
 		}
 		if text(row, "id") == "" {
-			row = s.made.completePart(row, m)
+			row = s.synth.completePart(row, m)
 		}
 		s.setPart(m, &part{text(row, "id"), text(row, "type"), row, at, at})
 	})
@@ -109,36 +109,36 @@ func (s *state) row(e core.Entry, v jsjson.Value, n, at int) *message {
 }
 
 // complete returns info with what opencode requires of a message.
-func (k *maker) complete(info jsjson.Value, e core.Entry, n int) jsjson.Value {
-	ms := max(k.latest, int64(max(0, date.Parse(e.Time))))
-	k.latest = ms
-	k.count++
-	id := newID("msg_", order(ms, k.count), k.session, e.ID, strconv.Itoa(n))
+func (s *synthesizer) complete(info jsjson.Value, e core.Entry, n int) jsjson.Value {
+	ms := max(s.latest, int64(max(0, date.Parse(e.Time))))
+	s.latest = ms
+	s.count++
+	id := newID("msg_", order(ms, s.count), s.session, e.ID, strconv.Itoa(n))
 	quoted := func(s string) []byte { return jsjson.AppendString(nil, s) }
 	number := strconv.FormatInt(ms, 10)
 	if member(info, "role").Is("user") {
 		return jsonl.Complete(info,
 			jsonl.Member{Name: "time", Value: []byte(`{"created":` + number + `}`)},
 			jsonl.Member{Name: "agent", Value: []byte(`"build"`)},
-			jsonl.Member{Name: "model", Value: []byte(`{"providerID":` + string(quoted(orUnknown(k.provider))) + `,"modelID":` + string(quoted(orUnknown(k.model))) + `}`)},
+			jsonl.Member{Name: "model", Value: []byte(`{"providerID":` + string(quoted(orUnknown(s.provider))) + `,"modelID":` + string(quoted(orUnknown(s.model))) + `}`)},
 			jsonl.Member{Name: "id", Value: quoted(id)},
-			jsonl.Member{Name: "sessionID", Value: quoted(k.session)})
+			jsonl.Member{Name: "sessionID", Value: quoted(s.session)})
 	}
 	if model := text(info, "modelID"); model != "" {
-		k.provider, k.model = text(info, "providerID"), model
+		s.provider, s.model = text(info, "providerID"), model
 	}
 	return jsonl.Complete(info,
-		jsonl.Member{Name: "parentID", Value: quoted(k.user)},
+		jsonl.Member{Name: "parentID", Value: quoted(s.user)},
 		jsonl.Member{Name: "mode", Value: []byte(`"build"`)},
 		jsonl.Member{Name: "agent", Value: []byte(`"build"`)},
 		jsonl.Member{Name: "path", Value: []byte(`{"cwd":"/","root":"/"}`)},
 		jsonl.Member{Name: "cost", Value: []byte("0")},
 		jsonl.Member{Name: "tokens", Value: []byte(`{"input":0,"output":0,"reasoning":0,"cache":{"read":0,"write":0}}`)},
-		jsonl.Member{Name: "modelID", Value: quoted(orUnknown(k.model))},
-		jsonl.Member{Name: "providerID", Value: quoted(orUnknown(k.provider))},
+		jsonl.Member{Name: "modelID", Value: quoted(orUnknown(s.model))},
+		jsonl.Member{Name: "providerID", Value: quoted(orUnknown(s.provider))},
 		jsonl.Member{Name: "time", Value: []byte(`{"created":` + number + `,"completed":` + number + `}`)},
 		jsonl.Member{Name: "id", Value: quoted(id)},
-		jsonl.Member{Name: "sessionID", Value: quoted(k.session)})
+		jsonl.Member{Name: "sessionID", Value: quoted(s.session)})
 }
 
 func orUnknown(s string) string {
@@ -148,16 +148,16 @@ func orUnknown(s string) string {
 	return s
 }
 
-func (k *maker) completePart(row jsjson.Value, m *message) jsjson.Value {
+func (s *synthesizer) completePart(row jsjson.Value, m *message) jsjson.Value {
 	n := len(m.parts)
-	return k.identified(row, newID("prt_", order(m.created, n), m.id, strconv.Itoa(n)), m)
+	return s.identified(row, newID("prt_", order(m.created, n), m.id, strconv.Itoa(n)), m)
 }
 
 // identified returns a row with the ids it lacks.
-func (k *maker) identified(row jsjson.Value, id string, m *message) jsjson.Value {
+func (s *synthesizer) identified(row jsjson.Value, id string, m *message) jsjson.Value {
 	return jsonl.Complete(row,
 		jsonl.Member{Name: "id", Value: jsjson.AppendString(nil, id)},
-		jsonl.Member{Name: "sessionID", Value: jsjson.AppendString(nil, k.session)},
+		jsonl.Member{Name: "sessionID", Value: jsjson.AppendString(nil, s.session)},
 		jsonl.Member{Name: "messageID", Value: jsjson.AppendString(nil, m.id)})
 }
 
@@ -171,13 +171,13 @@ func (s *state) takeResult(line jsjson.Value, at int) {
 	}
 	p := *m.parts[call.part]
 	p.from = p.at
-	p.row, p.at = withState(p.row, s.made.attached(answered(member(p.row, "state"), line, max(m.created, 1)), &p, m)), at
-	m.parts[p.id], m.made = &p, true
+	p.row, p.at = withState(p.row, s.synth.attached(answered(member(p.row, "state"), line, max(m.created, 1)), &p, m)), at
+	m.parts[p.id], m.synthesized = &p, true
 }
 
 // attached returns the state of the call p with what opencode requires of each
 // attachment.
-func (k *maker) attached(state jsjson.Value, p *part, m *message) jsjson.Value {
+func (s *synthesizer) attached(state jsjson.Value, p *part, m *message) jsjson.Value {
 	files := member(state, "attachments")
 	if files.Kind() != '[' {
 		return state
@@ -189,7 +189,7 @@ func (k *maker) attached(state jsjson.Value, p *part, m *message) jsjson.Value {
 			return
 		}
 		n++
-		all = append(append(all, ','), k.identified(v, newID("prt_", order(m.created, n), p.id, strconv.Itoa(n)), m)...)
+		all = append(append(all, ','), s.identified(v, newID("prt_", order(m.created, n), p.id, strconv.Itoa(n)), m)...)
 	})
 	if n == 0 {
 		return state

@@ -14,7 +14,7 @@ func usedOf(b *memory.Budget) int64 {
 	return used
 }
 
-// A session that a caller holds is in memory, so it counts until the caller ends, and
+// A session that a caller pins is in memory, so it counts until the caller ends, and
 // the cache hands out the same one instead of loading a second copy.
 func TestSessionsInUseCountAgainstMemory(t *testing.T) {
 	t.Parallel()
@@ -25,7 +25,7 @@ func TestSessionsInUseCountAgainstMemory(t *testing.T) {
 	budget := memory.NewBudget("test", 1<<20)
 	sessions := engine.NewSessions(engine.Config{Log: engine.Plain(r.log), Snapshots: r.snapshots, Dialects: dialect.All(), Logger: r.quiet})
 	cache := materializer.NewCache(sessions, 1).WithMemory(budget) // one session at a time
-	ctx, end := cache.Hold(t.Context())
+	ctx, end := cache.Pin(t.Context())
 	one, err := cache.Get(ctx, "session-one")
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +56,7 @@ func TestShortageDropsCachedSessions(t *testing.T) {
 	budget := memory.NewBudget("test", 1<<20)
 	sessions := engine.NewSessions(engine.Config{Log: engine.Plain(r.log), Snapshots: r.snapshots, Dialects: dialect.All(), Logger: r.quiet})
 	cache := materializer.NewCache(sessions, 1<<20).WithMemory(budget)
-	ctx, end := cache.Hold(t.Context())
+	ctx, end := cache.Pin(t.Context())
 	defer end()
 	one, err := cache.Get(ctx, "session-one")
 	if err != nil {
