@@ -33,7 +33,7 @@ type Draft struct {
 // ErrStaleDraft means that a snapshot has parts of one that is no longer the latest,
 // or lines that were redacted: its parts may be deleted at any time. The caller must
 // make a new draft.
-var ErrStaleDraft = fmt.Errorf("what this snapshot rests on is the latest no more: %w", core.ErrConflict)
+var ErrStaleDraft = fmt.Errorf("the snapshot's base is no longer the latest: %w", core.ErrConflict)
 
 // isStale reports whether parts of the draft may be deleted, or its manifest may
 // have lines that were redacted since.

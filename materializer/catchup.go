@@ -109,7 +109,7 @@ func (m *Materializer) waitFor(ctx context.Context, shard int, pos core.Pos) err
 		select {
 		case <-moved:
 		case <-ctx.Done():
-			return fmt.Errorf("shard %d is processed up to %d, its end is %d: %w", shard, m.Seen(shard), pos, ctx.Err())
+			return fmt.Errorf("shard %d: processed up to sequence %d, the last is %d: %w", shard, m.Seen(shard), pos, ctx.Err())
 		}
 	}
 }

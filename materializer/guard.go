@@ -113,7 +113,7 @@ func (g *Guard) Hold(ctx context.Context) error {
 		return err
 	}
 	if n := len(g.Losses()); n > 0 {
-		return fmt.Errorf("the log has lost records of %d sessions, which may need any blob (see: sessctl doctor): %w", n, core.ErrConflict)
+		return fmt.Errorf("the log has lost records of %d sessions, so no blob can be deleted; see: sessctl doctor: %w", n, core.ErrConflict)
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ func ReadPrices(data []byte) (Prices, error) {
 	for model, price := range p.Models {
 		for _, v := range []*float64{&price.Input, &price.Output, price.CacheRead, price.CacheWrite, price.CacheWriteHour} {
 			if v != nil && !(*v >= 0 && *v <= maxPrice) {
-				return p, fmt.Errorf("list of prices: a price of %.64q is %v, from 0 to %v is allowed: %w", model, *v, maxPrice, core.ErrInvalid)
+				return p, fmt.Errorf("list of prices: price of %.64q is %v, want 0 to %v: %w", model, *v, maxPrice, core.ErrInvalid)
 			}
 		}
 		named[plainModel(model)] = price

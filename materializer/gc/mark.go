@@ -109,7 +109,7 @@ func (c *Collector) markRecords(ctx context.Context, n names, id core.SessionID,
 			continue
 		}
 		if tries++; tries > lagTries {
-			return fmt.Errorf("its records after %d do not arrive: %w", at, core.ErrUnavailable)
+			return fmt.Errorf("timed out reading records after %d: %w", at, core.ErrUnavailable)
 		}
 		select {
 		case <-time.After(lagPause):

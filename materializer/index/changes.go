@@ -30,7 +30,7 @@ func (x *Index) changeAt(ctx context.Context, tx *sql.Tx, m catalog.Mark) (int64
 	epoch, number, _ := strings.Cut(string(m), "-")
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || n < 0 {
-		return 0, fmt.Errorf("after %q is not the mark of a listing: %w", m[:min(len(m), 80)], core.ErrInvalid)
+		return 0, fmt.Errorf("after: %q is not a position in a listing: %w", m[:min(len(m), 80)], core.ErrInvalid)
 	}
 	var trimmed int64
 	err = tx.QueryRowContext(ctx, `SELECT coalesce(max(CAST(value AS INTEGER)), 0) FROM meta WHERE key = 'trimmed'`).Scan(&trimmed)

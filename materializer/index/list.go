@@ -33,7 +33,7 @@ func (x *Index) read(ctx context.Context, what string, f func(ctx context.Contex
 	case err == nil || errors.Is(err, core.ErrInvalid) || errors.Is(err, core.ErrLost):
 		return err
 	case ctx.Err() != nil:
-		return fmt.Errorf("%s takes too long: narrow it: %w: %w", what, ctx.Err(), core.ErrUnavailable)
+		return fmt.Errorf("%s timed out; narrow the filter: %w: %w", what, ctx.Err(), core.ErrUnavailable)
 	}
 	x.report(err)
 	return fmt.Errorf("%s: the directory cannot be read: %v: %w", what, err, core.ErrUnavailable)
@@ -111,7 +111,7 @@ func (l *listing) start(after string) (pageEnd, error) {
 	p := pageEnd{id: after}
 	err := l.tx.QueryRowContext(l.ctx, `SELECT `+string(l.order.sort)+` FROM sessions WHERE id = ?`, after).Scan(&p.key)
 	if errors.Is(err, sql.ErrNoRows) {
-		return p, fmt.Errorf("after %q is not a session: %w", after[:min(len(after), 200)], core.ErrInvalid)
+		return p, fmt.Errorf("after: %q is not a session id: %w", after[:min(len(after), 200)], core.ErrInvalid)
 	}
 	return p, err
 }

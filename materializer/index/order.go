@@ -83,5 +83,5 @@ func (o order) parse(s string) (pageEnd, error) {
 			return p, nil
 		}
 	}
-	return pageEnd{}, fmt.Errorf("after %q is not the next of a page in this order: %w", s[:min(len(s), 200)], core.ErrInvalid)
+	return pageEnd{}, fmt.Errorf("after: %q is not the next value of a page in this order: %w", s[:min(len(s), 200)], core.ErrInvalid)
 }

@@ -138,5 +138,5 @@ func parsePromptCursor(s string) (c promptCursor, err error) {
 			return c, nil
 		}
 	}
-	return promptCursor{}, fmt.Errorf("before %q is not the next of a page: %w", s[:min(len(s), 80)], core.ErrInvalid)
+	return promptCursor{}, fmt.Errorf("before: %q is not the next value of a page: %w", s[:min(len(s), 80)], core.ErrInvalid)
 }

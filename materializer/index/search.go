@@ -85,7 +85,7 @@ func searchOf(q *catalog.SearchQuery, w *where, terms []term, scope string) (str
 	if q.Before != "" {
 		id, err := strconv.ParseInt(q.Before, 36, 64)
 		if err != nil || id < 0 {
-			return "", nil, fmt.Errorf("before %q is not the next of a page: %w", q.Before[:min(len(q.Before), 80)], core.ErrInvalid)
+			return "", nil, fmt.Errorf("before: %q is not the next value of a page: %w", q.Before[:min(len(q.Before), 80)], core.ErrInvalid)
 		}
 		bound("<", id)
 	}

@@ -33,7 +33,7 @@ type Filter struct {
 	Silence *Silence
 
 	Sort    Sort   // default SortModified
-	Reverse bool   // reversed: smallest first, names from the last
+	Reverse bool   // reversed: smallest first, names from Z to A
 	After   string // the Next of the previous page
 	Limit   int    // at most this many rows, 0 for all
 }

@@ -178,9 +178,9 @@ func TestMalformedFilesAreRejected(t *testing.T) {
 	s := begin().asks("msg_1", "a")
 	x := restored(t, s.file(t), "")["export.json"]
 	for name, text := range map[string]string{
-		"events cut off":         s.text()[:len(s.text())-9],
+		"events truncated":       s.text()[:len(s.text())-9],
 		"events with a tail":     s.text() + "x",
-		"export cut off":         x[:len(x)-9],
+		"export truncated":       x[:len(x)-9],
 		"export without a row":   `{"info":{"id":"ses_x"`,
 		"nothing":                "",
 		"no session":             "[]",

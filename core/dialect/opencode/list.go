@@ -32,7 +32,7 @@ func readList(data []byte) (list, error) {
 	for d.PeekKind() != ']' {
 		v, err := d.ReadValue()
 		if err != nil {
-			return l, fmt.Errorf("the list of events is cut off, or no JSON, after %d events: %w", len(l.items), core.ErrInvalid)
+			return l, fmt.Errorf("the list of events is truncated, or is not JSON, after %d events: %w", len(l.items), core.ErrInvalid)
 		}
 		to := int(d.InputOffset())
 		from := to - len(v)
@@ -49,11 +49,11 @@ func readList(data []byte) (list, error) {
 		end = to
 	}
 	if _, err := d.ReadToken(); err != nil {
-		return l, fmt.Errorf("the list of events is cut off: %w", core.ErrInvalid)
+		return l, fmt.Errorf("the list of events is truncated: %w", core.ErrInvalid)
 	}
 	rest := data[end:]
 	if len(bytes.TrimLeft(data[int(d.InputOffset()):], " \t\r\n")) > 0 {
-		return l, fmt.Errorf("something follows the list of events: %w", core.ErrInvalid)
+		return l, fmt.Errorf("data after the end of the list of events: %w", core.ErrInvalid)
 	}
 	if len(l.items) == 0 {
 		l.open, rest = string(data), nil

@@ -31,7 +31,7 @@ func (d Dialect) Pack(main string, files []bundle.File) (*core.File, error) {
 		}
 	}
 	if p.id == "" {
-		return nil, fmt.Errorf("%s is no session of opencode: %w", clip(main, 80), core.ErrInvalid)
+		return nil, fmt.Errorf("%s is not an opencode session: %w", clip(main, 80), core.ErrInvalid)
 	}
 	return p.done()
 }
@@ -131,7 +131,7 @@ func (p *packer) line(line []byte, path string) error {
 func (p *packer) export(data []byte) error {
 	var v [2]jsjson.Value
 	if err := jsjson.Pick(data, []string{"info", "messages"}, v[:]); err != nil || v[0].Kind() != '{' {
-		return fmt.Errorf("the export is cut off, or no JSON: %w", core.ErrInvalid)
+		return fmt.Errorf("the export is truncated, or is not JSON: %w", core.ErrInvalid)
 	}
 	if p.complete {
 		p.put(p.w.File(exportFile, data)...)
