@@ -47,7 +47,7 @@ type Host struct {
 }
 
 // ErrUsage is wrapped by errors about the caller's options.
-var ErrUsage = errors.New("wrong option")
+var ErrUsage = errors.New("invalid usage")
 
 func usagef(form string, args ...any) error {
 	return fmt.Errorf(form+"%w", append(args, hint.Silent(ErrUsage))...)

@@ -10,7 +10,7 @@ import (
 // lines are stored under the claim of the earlier run, or without one.
 func (w *watchedFile) isLeftover() bool { return w.old && w.note.running() == 0 }
 
-// settle stores what an earlier run has left of a file, and then follows the file no
+// settle stores what an earlier run did not store of a file, and then follows the file no
 // longer. If this agent writes the file meanwhile, it remains followed. If no node
 // answers until ctx ends, finish does the rest.
 func (f *follower) settle(ctx context.Context, w *watchedFile) {

@@ -18,7 +18,7 @@ const opencodeName = "opencode"
 
 // errReplayed says that the session's agent keeps no files, so that resume puts
 // the session into the agent's database, by the agent's own interface.
-var errReplayed = errors.New("the agent keeps no files")
+var errReplayed = errors.New("the agent stores sessions in a database, not in files")
 
 // replay claims the head of a session of opencode and puts its events into
 // opencode on this host. Events that only this host has are imported first. opencode
@@ -26,7 +26,7 @@ var errReplayed = errors.New("the agent keeps no files")
 // session stays, whatever happens.
 func (r *resumer) replay(ctx context.Context) (*Resumed, error) {
 	if r.o.Start {
-		return nil, hint.With(usagef("opencode has no file that can be followed"), "resume without a command: sessctl resume %s", r.id)
+		return nil, hint.With(usagef("cannot follow opencode: it stores sessions in a database"), "resume without a command: sessctl resume %s", r.id)
 	}
 	out := &Resumed{ID: r.id, Dialect: opencodeName, DryRun: r.o.DryRun}
 	stored, _, err := r.host.Claims.Load(r.id, r.o.Head)
@@ -113,7 +113,7 @@ func (r *resumer) events(ctx context.Context) (*core.File, Workdir, error) {
 		return nil, w, err
 	}
 	if w.CWD = realPath(w.CWD); !isDir(w.CWD) {
-		return nil, w, hint.With(fmt.Errorf("it worked in %s, which does not exist here: %w", file.Header.CWD, core.ErrNotFound), "say where to continue with: --cwd DIR")
+		return nil, w, hint.With(fmt.Errorf("the session's directory %s does not exist on this host: %w", file.Header.CWD, core.ErrNotFound), "say where to continue with: --cwd DIR")
 	}
 	return file, w, nil
 }

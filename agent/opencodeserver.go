@@ -71,7 +71,7 @@ func startOpencode(ctx context.Context, dir string) (*opencodeServer, error) {
 	_ = out.SetReadDeadline(time.Now().Add(opencodeStart))
 	if s.url = listeningOn(out); s.url == "" {
 		s.stop()
-		return nil, errors.New("opencode serve does not listen")
+		return nil, errors.New("opencode serve did not start to listen")
 	}
 	_ = out.SetReadDeadline(time.Time{})
 	go func() { _, _ = io.Copy(io.Discard, out) }() // until stop closes it
@@ -91,7 +91,7 @@ func listeningOn(out io.Reader) string {
 }
 
 // put sends the events of a session that is to continue in dir. opencode ignores
-// those that it has, and refuses others under their numbers.
+// those that it has, and rejects different ones with the same numbers.
 func (s *opencodeServer) put(ctx context.Context, f *core.File, dir string) error {
 	var project struct{ ID, Worktree string }
 	if err := s.ask(ctx, http.MethodGet, "/project/current?directory="+url.QueryEscape(dir), nil, &project); err != nil {
@@ -109,7 +109,7 @@ func (s *opencodeServer) put(ctx context.Context, f *core.File, dir string) erro
 			return err
 		}
 		if err := s.ask(ctx, http.MethodPost, "/sync/replay", body, nil); err != nil {
-			return hint.With(fmt.Errorf("opencode on this host does not take the events of session %s, perhaps because it has others under their numbers: %w", id, err),
+			return hint.With(fmt.Errorf("opencode rejects the events of session %s: it may have different events with the same numbers: %w", id, err),
 				"see what it has with: opencode export %s > FILE", id)
 		}
 		events = events[n:]

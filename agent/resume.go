@@ -186,7 +186,7 @@ func (r *resumer) prepare(ctx context.Context) (*stagedFile, LocalOnly, error) {
 	}
 	if file.workdir.Gone && r.o.Start {
 		file.Discard()
-		return nil, LocalOnly{}, hint.With(fmt.Errorf("it worked in %s, which does not exist here%w", file.workdir.From, hint.Silent(fs.ErrNotExist)),
+		return nil, LocalOnly{}, hint.With(fmt.Errorf("the session's directory %s does not exist on this host%w", file.workdir.From, hint.Silent(fs.ErrNotExist)),
 			"say where to continue with: --cwd DIR")
 	}
 	local, err := r.localOnly(ctx, file)

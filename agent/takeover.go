@@ -179,7 +179,7 @@ func errRuns(id core.SessionID, head api.HeadInfo, how, next string) error {
 // errUnknownLife is returned while the node cannot tell whether the holder is
 // active.
 func errUnknownLife(id core.SessionID, head api.HeadInfo) error {
-	return hint.With(fmt.Errorf("%w; whether it is active is unknown at present", fenced(id, head)),
+	return hint.With(fmt.Errorf("%w; whether the holder is active is unknown", fenced(id, head)),
 		"try again, or take it over with: sessctl resume --take-over%s %s", headFlag(head.Head), id)
 }
 

@@ -52,7 +52,7 @@ func Watch(ctx context.Context, h *Host, node follow.Node, o WatchOptions) error
 	if o.Once {
 		err := w.Flush(ctx)
 		if errors.Is(err, context.DeadlineExceeded) {
-			err = hint.With(err, "run it again: lines that are in the log already are skipped")
+			err = hint.With(err, "run it again: lines that are already in the log are skipped")
 		}
 		return err
 	}

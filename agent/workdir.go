@@ -148,7 +148,7 @@ func (h *Host) noteWorkdir(w Workdir) {
 	}
 	switch {
 	case w.Gone:
-		h.notef("it worked in %s, which does not exist here; say where to continue with: --cwd DIR", w.From)
+		h.notef("the session's directory %s does not exist on this host; say where to continue with: --cwd DIR", w.From)
 	case w.CWD != w.From:
 		h.notef("it continues in %s (it was %s): %s", w.CWD, from, w.Why)
 	}
@@ -158,14 +158,14 @@ func (h *Host) noteWorkdir(w Workdir) {
 // have it.
 func CheckPathRow(row []string) error {
 	if len(row) < 2 {
-		return errors.New("it names one directory; name the same one as two hosts have it, or more")
+		return errors.New("has only one directory; list its path on each host")
 	}
 	for _, dir := range row {
 		if dir == "~" || len(dir) > 1 && dir[:2] == "~/" {
 			continue
 		}
 		if p := splitPath(dir); p.root == "" {
-			return fmt.Errorf("%.128q begins neither at the root nor with ~", dir)
+			return fmt.Errorf("%.128q is not an absolute path and does not begin with ~", dir)
 		}
 	}
 	return nil

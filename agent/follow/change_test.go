@@ -310,7 +310,7 @@ func TestLinesWaitWhileNodeIsAway(t *testing.T) {
 	}
 	short, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	if err := s.Flush(short); err == nil || !strings.Contains(err.Error(), "1 file not in the log yet") {
+	if err := s.Flush(short); err == nil || !strings.Contains(err.Error(), " is not in the log yet") {
 		t.Error(err)
 	}
 	s.line.down.Store(false)

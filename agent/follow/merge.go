@@ -207,7 +207,7 @@ func (m *merging) parseLogged(st *session.Loaded) ([]core.Entry, error) {
 	if d.Name() != m.d.Name() {
 		own, err := d.File(m.raw)
 		if err != nil {
-			return nil, fmt.Errorf("session %s is one of %s, and the file is not: %w", m.id, d.Name(), err)
+			return nil, fmt.Errorf("session %s is a %s session, but the file is not: %w", m.id, d.Name(), err)
 		}
 		m.own, m.d = own, d
 	}

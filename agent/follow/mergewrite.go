@@ -173,7 +173,7 @@ func (m *merging) mergedLines(st *session.Loaded, c *comparison) [][]byte {
 // file had before was removed from it; else to a separate head.
 func (m *merging) appendAll(ctx context.Context, st *session.Loaded, c *comparison) error {
 	if m.d.Linear() {
-		return fmt.Errorf("nothing of it is in session %s in the log, which has %d entries: %w", m.id, len(st.Lines), core.ErrConflict)
+		return fmt.Errorf("session %s in the log has %d entries, and none of them is in the file: %w", m.id, len(st.Lines), core.ErrConflict)
 	}
 	var body []byte
 	for _, e := range c.fresh {

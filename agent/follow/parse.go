@@ -138,7 +138,7 @@ func (m *merging) invalid(ctx context.Context, cause error) (time.Duration, erro
 // recordAllRemoved records and reports that the file is not a session any more.
 func (m *merging) recordAllRemoved(ctx context.Context, cause error) error {
 	f := m.f
-	why := fmt.Sprintf("%s on %s is no session any more: all lines left it", f.path, cmp.Or(m.fl.cfg.Host, "this host"))
+	why := fmt.Sprintf("%s on %s is no longer a session: all lines were removed from it", f.path, cmp.Or(m.fl.cfg.Host, "this host"))
 	if err := m.fl.record(ctx, f, why); err != nil {
 		return err
 	}
@@ -146,6 +146,6 @@ func (m *merging) recordAllRemoved(ctx context.Context, cause error) error {
 		return err
 	}
 	m.fl.notify(Notice{Kind: LineRemoved, Path: f.path, Session: f.place.Session, Err: cause, Text: fmt.Sprintf(
-		"%s is no session any more; session %s stays in the log as it was, restore the file with: sessctl resume --force %s", f.path, f.place.Session, f.place.Session)})
+		"%s is no longer a session; session %s in the log is unchanged; restore the file with: sessctl resume --force %s", f.path, f.place.Session, f.place.Session)})
 	return nil
 }

@@ -119,7 +119,10 @@ func (fl *Follower) flush(ctx context.Context, files []*file) error {
 	if first == nil {
 		return nil
 	}
-	return fmt.Errorf("%s not in the log yet, such as %s: %w", count(int(left.Load()), "file"), first.path, cause)
+	if n := left.Load(); n > 1 {
+		return fmt.Errorf("%d files are not in the log yet, such as %s: %w", n, first.path, cause)
+	}
+	return fmt.Errorf("file %s is not in the log yet: %w", first.path, cause)
 }
 
 // flushFile copies one file. The error is ctx's, joined with the last failure.

@@ -84,8 +84,8 @@ func TestSessionOfSeveralFilesIsRestored(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused := k.run("export", bundleID, "--home", home, "--cwd", "/other place")
-	if refused.code == 0 || !strings.Contains(refused.err, "exists with other bytes") {
-		t.Errorf("a file with other bytes: %+v", refused)
+	if refused.code == 0 || !strings.Contains(refused.err, "exists with different content") {
+		t.Errorf("a file with different content: %+v", refused)
 	}
 	wantResult(t, k.run("export", bundleID, "--home", home, "--cwd", "/other place", "--force"), 0, elsewhere, "")
 	if got, _ := os.ReadFile(elsewhere); string(got) != files["projects/-lab/"+bundleID+".jsonl"] {

@@ -60,7 +60,7 @@ func TestResumeRespectsActiveHolder(t *testing.T) {
 		if len(asked()) > 0 {
 			t.Fatalf("%s: claims were requested: %+v", life.State, asked())
 		}
-		wantResult(t, f.run("resume", testID, "--dir", t.TempDir(), "--take-over"), 0, "who is fenced", "")
+		wantResult(t, f.run("resume", testID, "--dir", t.TempDir(), "--take-over"), 0, "which is now fenced", "")
 		if q := asked(); len(q) != 1 || !q[0].TakeOver || q[0].From != "" {
 			t.Errorf("requested %+v", q)
 		}
@@ -127,9 +127,9 @@ func TestResumeRespectsHolderOfUnknownState(t *testing.T) {
 	t.Parallel()
 	f, asked := heldBy(t, nil)
 	got := f.run("resume", testID, "--dir", t.TempDir())
-	wantResult(t, got, cli.ExitFenced, "", "whether it is active is unknown at present")
+	wantResult(t, got, cli.ExitFenced, "", "whether the holder is active is unknown")
 	if len(asked()) > 0 || !strings.Contains(got.err, "resume --take-over") {
 		t.Errorf("requested %+v, and printed %s", asked(), got.err)
 	}
-	wantResult(t, f.run("resume", testID, "--dir", t.TempDir(), "--take-over"), 0, "who is fenced", "")
+	wantResult(t, f.run("resume", testID, "--dir", t.TempDir(), "--take-over"), 0, "which is now fenced", "")
 }

@@ -251,7 +251,7 @@ hint: list its entries with: sessctl entries `+path+`, or keep it under another 
 	}
 	testkit.WantFiles(t, dir, map[string]string{talkFile: other})
 	got := f.run("resume", testID, "--dir", dir, "--force")
-	wantResult(t, got, 0, "taken over from omp on b-host, not known to be alive, who is fenced", "")
+	wantResult(t, got, 0, "taken over from omp on b-host, not known to be alive, which is now fenced", "")
 	wantResult(t, got, 0, "the existing file is kept as "+path+".", "")
 	if kept, err := filepath.Glob(path + ".*.aside"); err != nil || len(kept) != 1 {
 		t.Errorf("kept are %q, %v", kept, err)

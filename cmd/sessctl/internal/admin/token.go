@@ -167,7 +167,7 @@ func (a app) printTokens(list []access.Token) error {
 		}
 		expires := cmp.Or(a.Time(t.Expires), "never")
 		if !t.Expires.IsZero() && !a.Now().Before(t.Expires) {
-			expires = "is over"
+			expires = "expired"
 		}
 		g.Row(t.ID, t.Name, string(t.Scope), sessions, a.Time(t.Created), expires, cmp.Or(a.Time(t.Used), "-"), limitsText(t.Limits))
 	}

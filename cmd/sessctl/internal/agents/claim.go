@@ -24,10 +24,9 @@ and import use it. If another writer holds the head, claim fails, and the error
 says whether that holder seems to be active. --take-over takes the head from the
 holder, which is then fenced at its next write.
 
-A claim stays after this sessctl has ended. With --hold it stays in the
-foreground and reports that the holder is active (sessctl ps), until it is
-interrupted; then it releases the claim. It fails if another writer takes the
-head over.
+A claim persists after sessctl exits. With --hold, sessctl stays in the foreground
+and reports that the holder is active (sessctl ps), until it is interrupted; then
+it releases the claim. It fails if another writer takes the head over.
 
 With -o json: one object with session, head, writer, epoch, seq, agent, host,
 by, since, and former: the claim that this one replaced.`,
@@ -115,5 +114,5 @@ func (a app) printFenced(former *core.Claim, mine string, life *session.Life) er
 		return nil
 	}
 	who := cli.Join(", ", a.ClaimText(former), a.LifeText(life))
-	return a.Printf("  taken over from %s, who is fenced", cli.Plain(who))
+	return a.Printf("  taken over from %s, which is now fenced", cli.Plain(who))
 }

@@ -16,9 +16,10 @@ func psCmd(a app) *cobra.Command {
 		Use:   "ps",
 		Short: "Show nodes and active writers",
 		Long: `Shows the nodes and the writers that are active, or were in the last hour: name,
-host, start, last heartbeat, and the heads that they hold: the latest 64, and the
-number of the others, for which sessctl heads cannot tell whether the holder is
-alive. A process is alive if its last heartbeat is at most 30 seconds old.
+host, start, last heartbeat, and the heads that they hold. ps lists the latest 64
+heads of each writer and counts the others. For those, sessctl heads cannot tell
+whether the holder is active. A process is alive if its last heartbeat is at most
+30 seconds old.
 
 All nodes are shown. Of the writers, only those that keep running are: programs
 with an open session, and sessctl claim --hold. The claims of a sessctl that has

@@ -76,9 +76,9 @@ func (a app) release(ctx context.Context, arg string, w cli.WriterFlags) error {
 	return a.Print(done, func() error {
 		switch {
 		case err != nil:
-			return a.Printf("the claim on head %s of %s is over", w.Head, id)
+			return a.Printf("the claim on head %s of %s has ended", w.Head, id)
 		case done.Holder != nil:
-			return a.Printf("that claim is over; head %s of %s is held by %s", w.Head, id, cli.Plain(a.ClaimText(done.Holder)))
+			return a.Printf("that claim has ended; head %s of %s is held by %s", w.Head, id, cli.Plain(a.ClaimText(done.Holder)))
 		}
 		return a.Printf("head %s of %s is free", w.Head, id)
 	})

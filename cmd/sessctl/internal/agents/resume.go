@@ -34,26 +34,27 @@ held by another host, because hosts may share a name.
 
 The session continues in the directory of --cwd. Without --cwd it is the first of:
 the directory that paths in ~/.config/sesslog/sessctl.yaml maps it to; the
-original directory, if it exists; the same place in the git repository of the
-current directory, if a part of the original path, or a remote, has the
-repository's name. If it is not the original directory, resume says which one and
-why. Each row of paths is one directory as different hosts name it. The longest
-match wins, and in its row the first directory that exists. All hosts can share
-the file:
+original directory, if it exists; the same subdirectory of the git repository of
+the current directory, if it exists. The last requires that an element of the
+original path is the name of the repository or of one of its remotes. If it is not
+the original directory, resume says which one and why. Each row of paths is one
+directory as different hosts name it. The longest match wins, and in its row the
+first directory that exists. All hosts can share the file:
 
     paths:
       - [/home/ann/src, /Users/ann/code, ~/work]
 
-The file is written to --dir, or where the agent looks for it (pi:
+The file is written to --dir, or where the agent looks for it (Claude Code:
+$CLAUDE_CONFIG_DIR or ~/.claude; Codex: $CODEX_HOME or ~/.codex; pi:
 $PI_CODING_AGENT_DIR or ~/.pi/agent; omp: the same variable, or ~/.omp/agent;
 Operator: ~/.operator; OpenRath: $OPENRATH_HOME, .openrath in the session's
 directory, or ~/.openrath; Nova: .nova there). Images that the file refers to are
 written to the agent's place for them. Files are written atomically, and a file
 that is replaced keeps its mode.
 
-opencode has no files: its events go into its database by its own server, which
-resume starts for that. Events that only this host has are appended to the log
-first; path is then opencode's id of the session.
+opencode stores sessions in a database, not in files. resume starts opencode's own
+server, which puts the events into the database. Events that only this host has
+are appended to the log first; path is then opencode's id of the session.
 
 If the session's file exists, it is replaced. Lines of it that the log lacks are
 first appended: to the file's head, or if the session diverged, to a separate

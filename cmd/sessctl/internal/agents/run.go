@@ -18,22 +18,22 @@ func runCmd(a app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run -- AGENT ARG...",
 		Short: "Run an agent and store its session in the log",
-		Long: `Runs an agent as without sessctl: the agent has the terminal and its input, and
-sessctl exits with its exit code (128 plus the signal number if a signal ended it,
-127 if the command does not exist, 126 if it cannot be run). If the agent succeeds
+		Long: `Runs an agent exactly as without sessctl: the agent has the terminal and its input,
+and sessctl exits with its exit code (128 plus the signal number if a signal ended
+it, 127 if the command does not exist, 126 if it cannot be run). If the agent succeeds
 and lines of it are not in the log, the exit code is 7 if they wait for a node, else 1.
 sessctl prints nothing until the agent has ended.
 
 Meanwhile it finds the session files that the agent writes: in the directories
 where agents keep them (as their environment variables and --session-dir say), new
-or growing files whose header names a directory that the agent works in; files that --session or
---resume name; and, on Linux, files that the agent has open. Their lines are
-appended to the log as they are written. The agent's files are only read.
+or growing files whose header names a directory that the agent works in; files that
+--session or --resume name; and, on Linux, files that the agent has open. Their
+lines are appended to the log as they are written. The agent's files are only read.
 
 run claims the head while the agent runs, and releases it at the end. If another
 active writer holds the head, or takes it over, your lines go to a separate head.
-Lines that an earlier run has left are stored first, without a claim; one line
-says where they are.
+Lines that an earlier run did not store are stored first, without a claim; one
+line says where they are.
 A claim that this host remembers (sessctl claim, resume) is used, and released at
 the end, too.
 
@@ -45,8 +45,8 @@ At the end one line names the session, or says why nothing of it is in the log.
 With -o json: one object on standard error with sessions, an array with session,
 dialect, path, head, seq (the cursor), waiting (lines that no node has accepted
 yet), parted (the session diverged), holder (of the head), shared (another run on
-this host follows the file) and error; and earlier, the same of sessions whose
-lines earlier runs have left, with stored, how many lines are in the log now.`,
+this host follows the file) and error; and earlier, the same of sessions with
+lines that earlier runs did not store, with stored, how many lines are in the log now.`,
 		Example: `sessctl run -- pi
 sessctl run -- omp --resume`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -130,7 +130,7 @@ func (a app) printRun(name string, report agent.RunReport) {
 		for _, r := range report.Searched {
 			searched = append(searched, r.Path)
 		}
-		a.Notef("%s wrote no session file that could be found (searched in %s), so nothing of this is in the log", name, strings.Join(searched, ", "))
+		a.Notef("found no session file of %s (searched %s): nothing is in the log", name, strings.Join(searched, ", "))
 	}
 	for _, r := range report.Sessions {
 		if !r.IsSubagent(report.Sessions) {
@@ -145,7 +145,7 @@ func (a app) printRun(name string, report agent.RunReport) {
 	}
 }
 
-// earlierText says what became of lines that an earlier run has left.
+// earlierText says what became of lines that an earlier run did not store.
 func (a app) earlierText(r agent.Result) string {
 	lines := cli.Count(r.Stored, "line", "lines")
 	resume := "sessctl resume" + cli.HeadArg(r.Head) + " " + string(r.Session)

@@ -37,7 +37,7 @@ func serviceInstallCmd(a app) *cobra.Command {
 of sessctl watch or sessnode; paths are made absolute. The service keeps
 SESS_URL and the variables that say where agents keep their sessions.
 
-Secrets do not belong into a unit, which others can read. With systemd, put
+Do not put secrets into a unit: other users can read it. With systemd, put
 SESS_TOKEN=... into ~/.config/sesslog/watch.env or node.env; watch also uses the
 current context (sessctl contexts). A service of systemd ends when the user logs
 out, unless loginctl enable-linger is set.`,
@@ -57,7 +57,7 @@ func serviceStatusCmd(a app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "status watch|node",
 		Short:   "Show the state of a service",
-		Long:    `Shows what the service manager says of the service.`,
+		Long:    `Shows the service's state as the service manager reports it.`,
 		Example: "sessctl service status watch",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

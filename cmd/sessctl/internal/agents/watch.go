@@ -20,9 +20,9 @@ func watchCmd(a app) *cobra.Command {
 		Short: "Follow agents' session files into the log",
 		Long: `Follows session files, also those in directories and below them, and appends each
 line to the log as soon as it is complete: in order, once. Without arguments it
-follows the places where the known agents keep their sessions: pi, omp, Operator,
-OpenRath and Nova, by their environment variables. A place that does not exist is
-followed once it is created.
+follows the places where the known agents keep their sessions: Claude Code, Codex,
+pi, omp, Operator, OpenRath and Nova, by their environment variables. A place that
+does not exist is followed once it is created.
 
 watch never writes to those files and directories. It runs until it is interrupted,
 and then appends the complete lines, for five seconds at most.

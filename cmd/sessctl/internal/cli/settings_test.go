@@ -10,8 +10,8 @@ import (
 func TestSettingsNameTheFaultyRow(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"paths:\n  - [/a]\n":        "row 1: it names one directory",
-		"paths:\n  - [/a, src/b]\n": `row 1: "src/b" begins neither at the root nor with ~`,
+		"paths:\n  - [/a]\n":        "row 1: has only one directory",
+		"paths:\n  - [/a, src/b]\n": `row 1: "src/b" is not an absolute path and does not begin with ~`,
 		"paths:\n  - [/a, /b/../c]": "row 1",
 		"path:\n  - [/a, /b]\n":     "field path not found",
 		"paths: {/a: /b}\n":         "cannot unmarshal",

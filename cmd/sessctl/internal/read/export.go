@@ -25,8 +25,8 @@ that agent has no trees, only the path to the head is kept (or to --leaf, or of
 
 With --home it writes all files of the session, such as the transcripts of
 sub-agents, below a copy of the agent's home (Claude Code: ~/.claude), for the
-working directory given by --cwd. A file with other bytes is not replaced without
---force. With -o json: one object per line for each file, with path and bytes.
+working directory given by --cwd. A file with different content is replaced only
+with --force. With -o json: one object per line for each file, with path and bytes.
 
 With --out the file is written atomically. With -o json and --out: one object
 with path and bytes, and with --as also lost: what could not be converted, each

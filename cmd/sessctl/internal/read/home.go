@@ -110,7 +110,7 @@ func (a app) printWritten(path string, size int) error {
 
 // isThere reports whether a file exists that holds all of it, and perhaps more: the
 // agent continued it, or another session needs only its beginning. A file that is
-// the beginning of it is replaced. Without force, one with other bytes is an error.
+// the beginning of it is replaced. Without force, one with different content is an error.
 func isThere(root *os.Root, file bundle.File, force bool) (bool, error) {
 	path := filepath.Join(root.Name(), filepath.FromSlash(file.Path))
 	old, err := root.ReadFile(file.Path)
@@ -124,7 +124,7 @@ func isThere(root *os.Root, file bundle.File, force bool) (bool, error) {
 	case force || bytes.HasPrefix(file.Data, old):
 		return false, nil
 	}
-	return false, cli.Hintf(fmt.Errorf("%s exists with other bytes: %w", path, core.ErrConflict),
+	return false, cli.Hintf(fmt.Errorf("%s exists with different content: %w", path, core.ErrConflict),
 		"replace it with --force, or name another directory")
 }
 

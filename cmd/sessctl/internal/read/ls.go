@@ -19,9 +19,9 @@ func lsCmd(a app) *cobra.Command {
 		Use:   "ls [PREFIX|DIR]",
 		Short: "List sessions",
 		Long: `Lists the sessions whose id begins with PREFIX, or all, newest first. Flags
-filter and order the list. ID is as much of the id as is needed to name the
-session; -o wide shows it whole. PROJECT is the last part of the directory, and
-STATE names the agent and host that write now.
+filter and order the list. ID is the shortest unique prefix of the id; -o wide
+shows the whole id. PROJECT is the last part of the directory, and STATE names the
+agent and host that write now.
 
 An interrupted session is open and held by a writer that is silent: its host
 failed, or cannot be reached. Names and texts are matched without case.
@@ -74,7 +74,7 @@ sessctl ls ~/.operator/profiles`,
 	f.filter.Add(cmd)
 	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "then print each change")
 	cmd.Flags().StringVar(&f.sort, "sort", "", "order by `KEY`: modified, created, name, size, cost or entries (default modified)")
-	cmd.Flags().BoolVar(&f.reverse, "reverse", false, "reverse the order: the oldest, smallest or cheapest first, names from the last")
+	cmd.Flags().BoolVar(&f.reverse, "reverse", false, "reverse the order: oldest, smallest or cheapest first; names from Z to A")
 	cmd.Flags().IntVarP(&f.limit, "limit", "n", 0, "list at most `N` sessions, 0 for all (default 100 in a table, all in JSON)")
 	return cmd
 }

@@ -41,7 +41,7 @@ func (a app) lsFiles(ctx context.Context, f lsFlags) error {
 	rest := o
 	rest.CWD, rest.Below, rest.Dialect, rest.Name, rest.Text = "", false, "", "", ""
 	if !reflect.DeepEqual(rest, catalog.Filter{}) || f.watch || f.sort != "" {
-		return cli.Usagef("of a directory, ls has the flags --cwd, --below, --dialect, --name, --text, --reverse and --limit")
+		return cli.Usagef("for a directory, ls supports only the flags --cwd, --below, --dialect, --name, --text, --reverse and --limit")
 	}
 	rows, err := a.fileRows(ctx, f.prefix, func(r fileRow) bool { return matchesFile(&r, &o) })
 	if err != nil {

@@ -24,11 +24,11 @@ func treeCmd(a app) *cobra.Command {
 		Long: `Shows the entries in the order of their agent: parents before children, children
 oldest first. A branch is drawn if an entry has several children. [label] is the
 entry's label, and <- marks the leaf, with the names of the heads that point to
-it. What is not on the way to the head main is dim. --profile shows the order of
+it. Entries that are not on the path to main are dim. --profile shows the order of
 another agent.
 
 Only prompts, branches, labels, heads, compactions and the end of each branch are
-shown; the number of the other entries stands between them. --all shows every
+shown; the number of the other entries is shown between them. --all shows every
 entry.
 
 With -o json: a list in that order, each with id, type and depth (0 for a root),

@@ -30,11 +30,13 @@ func importCmd(a app) *cobra.Command {
 		Short: "Import session files into the log",
 		Long: `Imports session files, each completely or not at all. "-" is standard input. A
 directory stands for the session files in it and below it: those that end in
-.jsonl or .jsonl.__partial__, and those that end in .json in a directory called
-sessions (Nova). The agent is detected from each file, so that whole homes of
-several agents can be imported at once. If an agent keeps several files for a
-session (Claude Code: transcripts of sub-agents and outputs of tools), all of them
-are imported with it; export --home writes them again.
+.jsonl or .jsonl.__partial__; rollouts that end in .jsonl.zst (Codex); lists of
+events and exports that end in .json (opencode, such as events.json and
+export.json); and those that end in .json in a directory called sessions (Nova).
+The agent is detected from each file, so that whole homes of several agents can be
+imported at once. If an agent keeps several files for a session (Claude Code: transcripts of
+sub-agents and outputs of tools), all of them are imported with it; export --home
+writes them again.
 
 A file that was imported before adds only its new entries. A file without new
 entries is detected by its digest and not sent, so a repeated import continues an
@@ -50,10 +52,10 @@ the missing parts are sent. sessctl retries for about two minutes with all nodes
 The file of a session that is in the trash or was erased is not imported. For one
 file that is an error; of several, their number is printed.
 
-Several files are sent concurrently. A file that fails does not stop the others; a
-node that does not answer does. The output has a line for each file that added
-something, and at the end the counts and the failures with their reasons. The
-exit code is that of the first failure. On a terminal a bar shows the progress.
+Several files are sent concurrently. A failed file does not stop the import. An
+unreachable node does. The output has a line for each file that added something,
+and at the end the counts and the failures with their reasons. The exit code is
+that of the first failure. On a terminal a bar shows the progress.
 
 If the session diverged (main has entries that the file lacks and the file has
 entries that the log lacks, or another writer holds main), --on-conflict decides.
