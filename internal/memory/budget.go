@@ -17,13 +17,13 @@ const Timeout = 10 * time.Second
 // A Budget is how many bytes may be held for callers at once. Its methods may be
 // called concurrently. A nil *Budget has no limit.
 type Budget struct {
-	what     string // for the error text
-	limit    int64
-	sem      *semaphore.Weighted
+	what       string // for the error text
+	limit      int64
+	sem        *semaphore.Weighted
 	overcommit chan struct{} // held by the one lease that grows beyond the limit
-	used     atomic.Int64
-	refused  atomic.Int64
-	reclaim  atomic.Pointer[func(int64)]
+	used       atomic.Int64
+	refused    atomic.Int64
+	reclaim    atomic.Pointer[func(int64)]
 }
 
 // NewBudget returns a budget of limit bytes. what names them in errors.

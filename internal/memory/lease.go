@@ -10,9 +10,9 @@ import (
 type Lease struct {
 	budget *Budget
 
-	mu       sync.Mutex
-	size     int64 // bytes that are held
-	taken    int64 // of these, taken from the budget; the rest exceeds it
+	mu         sync.Mutex
+	size       int64 // bytes that are held
+	taken      int64 // of these, taken from the budget; the rest exceeds it
 	overcommit bool
 }
 
