@@ -22,11 +22,14 @@ func Line(line []byte, text string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("text: %v: %w", err, core.ErrInvalid)
 	}
-	b := redactor{text: quoted}
+	b := &redactor{text: quoted}
 	return b.object(nil, line, 0)
 }
 
-type redactor struct{ text []byte } // as a JSON string
+type redactor struct {
+	text  []byte // as a JSON string
+	event bool   // the line is an event or a message of opencode
+}
 
 // maxKept is the maximum length of a string below the top of a line that stays:
 // such strings are names, not content.
@@ -47,6 +50,20 @@ var kept = map[string]bool{
 var shaped = map[string]bool{
 	"message": true, "content": true, "contents": true, "usage": true, "cost": true, "function": true,
 	"tool_calls": true, "decision": true, "state": true, "chunk": true, "payload": true, "payloads": true,
+}
+
+// keptOfEvents and shapedOfEvents are further members that opencode relies on: its
+// events hold the state of a session, of a message or of one of its parts.
+var (
+	keptOfEvents   = map[string]bool{"agent": true, "directory": true, "tool": true}
+	shapedOfEvents = map[string]bool{
+		"data": true, "info": true, "part": true, "messages": true, "parts": true, "state": true, "model": true,
+		"time": true, "tokens": true, "cache": true,
+	}
+)
+
+func isEvent(kind string) bool {
+	return kind == "messages" || strings.HasPrefix(kind, "message.") || strings.HasPrefix(kind, "session.")
 }
 
 // isLink reports whether a member called name is an id or a time.
@@ -70,6 +87,9 @@ func (k *redactor) object(b, obj []byte, depth int) ([]byte, error) {
 		}
 	}); err != nil {
 		return nil, err
+	}
+	if depth == 0 {
+		k.event = isEvent(kind)
 	}
 	b = append(b, '{')
 	empty := len(b)
@@ -98,7 +118,7 @@ func (k *redactor) object(b, obj []byte, depth int) ([]byte, error) {
 func (k *redactor) member(b []byte, kind, name string, v jsontext.Value, depth int) ([]byte, error) {
 	switch v.Kind() {
 	case '"':
-		stays := isLink(name) || kept[name] || name == "name" && isCall(kind) && depth > 0
+		stays := isLink(name) || kept[name] || k.event && (keptOfEvents[name] || strings.HasSuffix(name, "ID")) || name == "name" && isCall(kind) && depth > 0
 		switch {
 		case stays && (depth == 0 || len(v) <= maxKept):
 			return append(b, v...), nil
@@ -107,18 +127,20 @@ func (k *redactor) member(b []byte, kind, name string, v jsontext.Value, depth i
 		}
 		return append(b, k.text...), nil
 	case '{':
-		if !shaped[name] {
+		if !k.isShaped(name) {
 			return append(b, "{}"...), nil
 		}
 		return k.object(b, v, depth+1)
 	case '[':
-		if !shaped[name] {
+		if !k.isShaped(name) {
 			return append(b, "[]"...), nil
 		}
 		return k.list(b, v, depth+1)
 	}
 	return append(b, v...), nil
 }
+
+func (k *redactor) isShaped(name string) bool { return shaped[name] || k.event && shapedOfEvents[name] }
 
 // isCall reports whether an object of that type names a tool. Those of OpenRath
 // have no type.

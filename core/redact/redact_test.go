@@ -27,6 +27,8 @@ func TestRedactRemovesContent(t *testing.T) {
 		`{"type":"sesslog.line","id":"a","path":"a/b","kind":"k","text":"{\"type\":\"k\",\"payload\":{\"role\":\"user\",\"content\":[{\"text\":\"x\"}]}}"}`: `{"type":"sesslog.line","id":"a","path":"a/b","kind":"k","text":"{\"type\":\"k\",\"payload\":{\"role\":\"user\",\"content\":[{\"text\":\"?\"}]}}"}`,
 		`{"type":"sesslog.line","id":"a","path":"a/b","text":"x"}`:      `{"type":"sesslog.line","id":"a","path":"a/b","text":"?"}`,
 		`{"type":"sesslog.file","id":"a","path":"a/b","base64":"eA=="}`: `{"type":"sesslog.file","id":"a","path":"a/b","text":"?"}`,
+		// Events of opencode keep the state that later ones refer to.
+		`{"type":"message.part.updated.1","data":{"sessionID":"s","part":{"id":"p","messageID":"m","type":"tool","tool":"bash","state":{"status":"done","input":{"x":"x"},"output":"x"}},"time":1}}`: `{"type":"message.part.updated.1","data":{"sessionID":"s","part":{"id":"p","messageID":"m","type":"tool","tool":"bash","state":{"status":"done","input":{},"output":"?"}},"time":1}}`,
 		// What is too long for a name is none.
 		`{"message":{"model":"` + strings.Repeat("x", 200) + `"}}`: `{"message":{"model":"?"}}`,
 	} {

@@ -268,7 +268,7 @@ func TestPromptFields(t *testing.T) {
 	}
 	if diff := cmp.Diff([]catalog.Prompt{{
 		Session: "session-a", Entry: "a1", Dialect: "pi", Host: "laptop", CWD: "/src/site",
-		Time: "2026-01-01T00:01:00.000Z", Prompt: "fix the login page", Snippet: "fix the login page",
+		Time: "2026-01-01T00:01:00.000Z", Prompt: "fix the login page", Snippet: "fix the login page", Matches: []catalog.Span{{From: 8, To: 13}},
 	}}, page.Prompts); diff != "" {
 		t.Error(diff)
 	}

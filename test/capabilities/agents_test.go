@@ -8,7 +8,7 @@ import (
 
 // notPlayed are the capabilities of pi, omp, Operator and Nova that no scenario
 // plays yet.
-var notPlayed = []string{"OMP-40", "OP-39", "PI-40"}
+var notPlayed = []string{"OMP-40"}
 
 func TestEveryCapabilityOfAnAgentIsPlayed(t *testing.T) {
 	t.Parallel()

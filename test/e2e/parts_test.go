@@ -132,7 +132,7 @@ func TestLargeImportResumesAfterKills(t *testing.T) {
 		t.Fatalf("import: %s", r)
 	}
 	second.mu.Lock()
-	if sent, left := second.passed, int64(len(text))-8*mib; sent > left+2*mib { // a part may be sent twice
+	if sent, left := second.passed, int64(len(text))-8*mib; sent > left+6*mib { // a part may be sent twice, and a starting node refuses some
 		t.Errorf("%d bytes were sent the second time, %d were missing", sent, left)
 	}
 	second.mu.Unlock()

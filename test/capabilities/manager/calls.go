@@ -50,6 +50,7 @@ func init() {
 
 		// move
 		"branch": did(func(m *manager, c call) error { return m.s.Branch(m.ctx, c.arg(0)) }),
+		"rewind": did(func(m *manager, c call) error { return m.s.Rewind(m.ctx, leafOf(c.arg(0))) }),
 		"reset":  did(func(m *manager, _ call) error { return m.s.ResetLeaf(m.ctx) }),
 		"branch-with-summary": func(m *manager, c call) (string, error) {
 			return m.s.BranchWithSummary(m.ctx, leafOf(c.arg(0)), c.arg(1), raw(c.arg(2)))

@@ -36,8 +36,9 @@ func main() {
 		fmt.Fprintln(os.Stderr, "manager: it takes too long")
 		os.Exit(1)
 	})
-	log := client.ClientOf(strings.Split(os.Getenv("SESS_URL"), ","), os.Getenv("SESS_TOKEN")).Log()
-	m := &manager{ctx: ctx, log: log, out: os.Stdout, sessions: map[string]*session.Session{}, names: map[string]string{}}
+	node := client.ClientOf(strings.Split(os.Getenv("SESS_URL"), ","), os.Getenv("SESS_TOKEN"))
+	log := node.Log()
+	m := &manager{ctx: ctx, node: node, log: log, out: os.Stdout, sessions: map[string]*session.Session{}, names: map[string]string{}}
 	m.nova = nova.New(nova.Config{Log: log, By: "manager", Logger: debugLog})
 	err := m.run(os.Stdin)
 	stop()
@@ -50,6 +51,7 @@ func main() {
 // A manager is one run of the program.
 type manager struct {
 	ctx      context.Context
+	node     *client.Client
 	log      session.Log
 	nova     *nova.Sessions
 	out      io.Writer

@@ -119,7 +119,7 @@ func novaRun(m *manager, c call) (string, error) {
 }
 
 func novaOptions(c call) nova.Options {
-	o := nova.Options{Model: c.options["model"], Agent: c.options["agent"], CWD: c.options["cwd"]}
+	o := nova.Options{ID: c.options["id"], Model: c.options["model"], Agent: c.options["agent"], CWD: c.options["cwd"]}
 	if t := c.options["tags"]; t != "" {
 		o.Tags = strings.Split(t, ",")
 	}

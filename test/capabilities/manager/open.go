@@ -4,9 +4,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/item"
 	"github.com/sesslog/sesslog/session"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 // A function makes a call and returns what to print.
@@ -39,6 +43,7 @@ func init() {
 		}),
 		"use":    use,
 		"recent": recent,
+		"list":   list,
 		"stored": stored,
 	} {
 		calls[verb] = f
@@ -75,7 +80,24 @@ func (c call) session() (session.Options, error) {
 		return o, fmt.Errorf("there is no access %s", c.options["access"])
 	}
 	o.Access = a
+	if stop := c.options["stop"]; stop != "" {
+		o.Steps = stopping(stop)
+	}
 	return o, nil
+}
+
+// stopping returns steps that stop compactions or forks.
+func stopping(step string) session.Steps {
+	refuse := func(of string) error {
+		if step == of {
+			return fmt.Errorf("the program stops each %s", of)
+		}
+		return nil
+	}
+	return session.Steps{
+		BeforeCompact: func(item.Item) error { return refuse("compaction") },
+		BeforeFork:    func(core.Leaf) error { return refuse("fork") },
+	}
 }
 
 // leafOf reads a position: an id, null for before all entries, or nothing for
@@ -124,4 +146,15 @@ func stored(m *manager, c call) (string, error) {
 		return "not in the log", nil
 	}
 	return fmt.Sprintf("%d records", records), err
+}
+
+// list lists the sessions of a directory in pages of one, and prints how many were
+// listed after each.
+func list(m *manager, c call) (string, error) {
+	var listed []string
+	err := m.node.ListAll(m.ctx, catalog.Filter{CWD: c.options["cwd"], Limit: 1}, func(_ []catalog.Row, n int) error {
+		listed = append(listed, strconv.Itoa(n))
+		return nil
+	})
+	return strings.Join(listed, " "), err
 }
