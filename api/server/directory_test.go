@@ -233,7 +233,7 @@ func TestChangesContinueListingWithoutGap(t *testing.T) {
 	if !errors.Is(err, core.ErrLost) {
 		t.Errorf("a mark of another directory: %v", err)
 	}
-	if res, body := n.request(t, "GET", "/v1/sessions/changes?after="+url.QueryEscape("nonsense"), ""); res.StatusCode != 400 || !strings.Contains(body, "mark") {
+	if res, body := n.request(t, "GET", "/v1/sessions/changes?after="+url.QueryEscape("nonsense"), ""); res.StatusCode != 400 || !strings.Contains(body, "not a position in a listing") {
 		t.Errorf("%d %s", res.StatusCode, body)
 	}
 }
