@@ -225,7 +225,9 @@ var claudeCases = map[string]claudeCase{
 	"killed in a tool": {
 		prompts: []string{"wait"},
 		script: []messagesAnswer{
-			{blocks: []map[string]any{textBlock("I wait."), bash("toolu_1", "echo now && kill -9 $PPID && sleep 5")}},
+			// The agent writes its file a moment after it has started the tool.
+			{blocks: []map[string]any{textBlock("I wait."), bash("toolu_1",
+				`until grep -q toolu_1 "$CLAUDE_CONFIG_DIR"/projects/*/*.jsonl; do sleep 0.05; done; kill -9 $PPID && sleep 5`)}},
 		},
 	},
 }
