@@ -272,7 +272,7 @@ var codexCases = map[string]codexCase{
 	},
 	"killed in a tool": {
 		prompts: []string{"wait"},
-		script:  []responsesAnswer{{items: []map[string]any{codexSays("I wait."), codexRuns("call_1", "kill -9 $PPID; sleep 5")}}},
+		script:  []responsesAnswer{{items: []map[string]any{codexSays("I wait."), codexRuns("call_1", `until grep -rq call_1 "$CODEX_HOME/sessions"; do sleep 0.05; done; kill -9 $PPID; sleep 5`)}}},
 	},
 }
 
