@@ -25,8 +25,9 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 	start := &starting{}
 	endStart := start.serve(ln, listener)
 	defer endStart()
-	defer start.logWaits(logger)()
+	stopLog := start.logWaits(logger)
 	n, err := openNode(ctx, cfg, logger, start)
+	stopLog()
 	if err != nil {
 		return err
 	}

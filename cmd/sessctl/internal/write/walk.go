@@ -38,7 +38,11 @@ func sessionFiles(names []string) ([]foundFile, error) {
 		}
 		found := withBundles(name, filesBelow(name))
 		if len(found) == 0 {
-			return nil, cli.Hintf(cli.Usagef("no session files in or below %s", name), "name the files")
+			err := cli.Hintf(cli.Usagef("no session files in or below %s", name), "name the files")
+			if len(names) == 1 {
+				return nil, err
+			}
+			found = []foundFile{{name: name, err: err}} // it does not stop the import of the others
 		}
 		for _, f := range found {
 			if at, err := filepath.Abs(f.name); err == nil {

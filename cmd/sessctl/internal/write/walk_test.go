@@ -1,0 +1,28 @@
+package write
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestDirectoryWithoutSessionsDoesNotStopTheOthers(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	full, hollow := filepath.Join(dir, "full"), filepath.Join(dir, "hollow")
+	for _, d := range []string{full, hollow} {
+		if err := os.Mkdir(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(full, "a.jsonl"), []byte("{}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	files, err := sessionFiles([]string{hollow, full})
+	if err != nil || len(files) != 2 || files[0].err == nil || files[1].err != nil {
+		t.Errorf("%+v, %v", files, err)
+	}
+	if _, err := sessionFiles([]string{hollow}); err == nil {
+		t.Error("a directory without sessions alone is no error")
+	}
+}
