@@ -33,7 +33,7 @@ func formOf(data []byte) (form, string) {
 	rest, _ := cutToken(data, "{")
 	if rest, ok := cutToken(rest, `"info"`); ok {
 		if rest, ok = cutToken(rest, ":"); ok && bytes.HasPrefix(rest, []byte("{")) {
-			if id := firstText(rest, "id"); strings.HasPrefix(id, "ses") {
+			if id := firstText(rest, "id"); strings.HasPrefix(id, idPrefix) {
 				return export, id
 			}
 		}

@@ -18,6 +18,7 @@ func FuzzFile(f *testing.F) {
 	f.Add([]byte("[ \n"+s.events[1]+" , "+s.events[0]+"]"), []byte(`{"info":{"id":"ses_x","revert":{"messageID":"msg_1","partID":"prt_1"},"time":{"created":1e99}},"messages":[{"info":{"id":"msg_1","role":"user"},"parts":[{"id":"prt_1","type":"compaction","tail_start_id":"msg_1"}]}]}`))
 	f.Add([]byte(`[{"id":"evt_1","aggregate_id":"ses_x","seq":0,"type":"message.part.updated.1","data":{"part":{"id":"p","messageID":"m","type":"file","mime":"image/*","url":"data:,"}}}]`), []byte(`{"info":{"id":"ses_x"},"messages":[{"info":{"role":"assistant"},"parts":[{"type":"tool"},{}]},{}]}`))
 	f.Add([]byte("[{\"aggregateID\":\"\xff\",\"id\":\"e\",\"seq\":1,\"type\":\"x\",\"data\":{}},1]"), []byte(`[]`))
+	f.Add([]byte("0"), []byte(`{"info":{"id":"ses"},"messages":[{"info":{"id":"","role":"user"},"parts":[{"id":""}]}]}`))
 	f.Fuzz(func(t *testing.T, events, export []byte) {
 		files := []bundle.File{{Path: "events.json", Data: events}, {Path: "export.json", Data: export}}
 		d := opencode.Dialect{}

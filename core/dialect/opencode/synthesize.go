@@ -23,17 +23,20 @@ type synthesizer struct {
 	model    string
 }
 
+// idPrefix begins the ids of all sessions of opencode.
+const idPrefix = "ses_"
+
 // sessionID is the session's id as opencode takes it: that of the header if it
 // has the form, otherwise one derived from it.
 func sessionID(h core.Header) string {
-	if strings.HasPrefix(h.ID, "ses_") || h.ID == "" {
+	if strings.HasPrefix(h.ID, idPrefix) || h.ID == "" {
 		return h.ID
 	}
 	ms := max(0, date.Parse(h.Time))
 	if ms != ms {
 		ms = 0
 	}
-	return newID("ses_", ^uint64(int64(ms)*idsPerMilli), h.ID)
+	return newID(idPrefix, ^uint64(int64(ms)*idsPerMilli), h.ID)
 }
 
 // idsPerMilli is how many ids opencode has for a millisecond.
