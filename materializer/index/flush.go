@@ -28,7 +28,8 @@ func (x *Index) flush(ctx context.Context) {
 			x.failing = false
 			x.cfg.Logger.Info("the directory is written again", "file", x.cfg.Path)
 		}
-	case isCorrupt(err):
+	case isCorrupt(err), isContradiction(err) && !x.failing:
+		x.failing = true // one rebuild is enough, even if it does not help
 		x.report(err)
 		x.requeue(b)
 		x.rebuild(ctx)

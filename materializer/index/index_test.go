@@ -212,6 +212,30 @@ func execSQL(t *testing.T, path, stmt string) {
 	}
 }
 
+// A file whose tables contradict each other is rebuilt, instead of refusing writes
+// forever.
+func TestContradictingFileIsRebuilt(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "index.db")
+	x := open(t, path)
+	defer x.Close()
+	x.Put(view("session-0001", 5, "some words"))
+	x.SetFloor(0, materializer.Floor{Pos: 9})
+	x.Sync(t.Context())
+	execSQL(t, path, `DELETE FROM sessions`)
+	x.Put(view("session-0001", 6, "some words", "more words"))
+	x.Sync(t.Context())
+	if !x.Lost(0) {
+		t.Fatal("the file is not rebuilt")
+	}
+	x.Restart(0)
+	x.Put(view("session-0001", 7, "some words", "more words", "other words"))
+	x.Sync(t.Context())
+	if got := find(t, x, "other"); len(got) != 1 {
+		t.Errorf("found %v", got)
+	}
+}
+
 // A file found corrupt at runtime is rebuilt, and its shards are lost until each is
 // read again.
 func TestFileCorruptedAtRuntimeIsRebuilt(t *testing.T) {

@@ -61,6 +61,10 @@ func isCorrupt(err error) bool {
 }
 
 // codeOf returns the primary result code of an error of SQLite, 0 for other errors.
+// isContradiction reports whether a write failed because the file has rows that
+// belong to no session, or to another one.
+func isContradiction(err error) bool { return codeOf(err) == sqlite3.SQLITE_CONSTRAINT }
+
 func codeOf(err error) int {
 	e, ok := errors.AsType[*sqlite.Error](err)
 	if !ok {
