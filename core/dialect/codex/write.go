@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/sesslog/sesslog/core/dialect/internal/dataurl"
@@ -59,14 +60,7 @@ func (w *writer) line() []byte {
 	case 1:
 		return slices.Concat([]byte(`{"type":"`+typeItem+`","payload":`), w.items[0], []byte("}"))
 	}
-	b := []byte(`{"type":"` + typeItems + `","payloads":[`)
-	for i, one := range w.items {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, one...)
-	}
-	return append(b, "]}"...)
+	return slices.Concat([]byte(`{"type":"`+typeItems+`","payloads":[`), bytes.Join(w.items, []byte(",")), []byte("]}"))
 }
 
 func (w *writer) message(it *item.Item) {

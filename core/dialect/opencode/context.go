@@ -1,7 +1,9 @@
 package opencode
 
 import (
+	"bytes"
 	"encoding/json"
+	"slices"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
@@ -22,14 +24,7 @@ func (Dialect) Context(es []core.Entry, leaf core.Leaf) (json.RawMessage, error)
 	for _, m := range history {
 		r.add(m)
 	}
-	b := []byte(`{"messages":[`)
-	for i, m := range r.messages {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, m...)
-	}
-	return append(b, `]}`...), nil
+	return slices.Concat([]byte(`{"messages":[`), bytes.Join(r.messages, []byte(",")), []byte("]}")), nil
 }
 
 // lastModel is the model that the last message of a user asks, as provider and

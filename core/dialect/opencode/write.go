@@ -1,6 +1,7 @@
 package opencode
 
 import (
+	"bytes"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,14 +56,7 @@ func (w *writer) done() []byte {
 	if len(w.messages) == 0 {
 		return w.line
 	}
-	b := []byte(`{"type":"` + typeMessages + `","messages":[`)
-	for i, m := range w.messages {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, m...)
-	}
-	return append(b, "]}"...)
+	return slices.Concat([]byte(`{"type":"`+typeMessages+`","messages":[`), bytes.Join(w.messages, []byte(",")), []byte("]}"))
 }
 
 // put adds a message, unless it has no parts.
@@ -70,14 +64,7 @@ func (w *writer) put(info []byte, parts [][]byte) {
 	if len(parts) == 0 {
 		return
 	}
-	b := slices.Concat([]byte(`{"info":`), info, []byte(`,"parts":[`))
-	for i, p := range parts {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, p...)
-	}
-	w.messages = append(w.messages, append(b, "]}"...))
+	w.messages = append(w.messages, slices.Concat([]byte(`{"info":`), info, []byte(`,"parts":[`), bytes.Join(parts, []byte(",")), []byte("]}")))
 }
 
 func (w *writer) message(it *item.Item) {

@@ -203,5 +203,5 @@ func usageText(u item.Usage) string {
 		return ""
 	}
 	return fmt.Sprintf("%d in, %d out, %d read from and %d written to the cache, cost %s",
-		u.Input, u.Output, u.CacheRead, u.CacheWrite, strconv.FormatFloat(u.Cost, 'f', 4, 64))
+		u.Input, u.Output, u.CacheRead, u.CacheWrite, money(u.Cost))
 }
