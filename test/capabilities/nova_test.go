@@ -194,7 +194,7 @@ func (n *nova) change(s *novaState) {
 	}
 }
 
-// task is run_task, with limits of its own at times.
+// task is run_task, sometimes with other limits.
 func (n *nova) task(s *novaState) {
 	line := map[string]any{"type": "task"}
 	if n.rng.IntN(2) == 0 {

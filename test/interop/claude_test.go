@@ -21,7 +21,7 @@ import (
 )
 
 // claudeCode returns the program of Claude Code, which is published for each platform
-// in a package of its own, or skips the test.
+// in a separate package, or skips the test.
 func claudeCode(tb testing.TB) string {
 	tb.Helper()
 	return published(tb, "claude-2.1.197", func(dir string) string {

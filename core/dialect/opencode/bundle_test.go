@@ -193,7 +193,7 @@ func TestMalformedFilesAreRejected(t *testing.T) {
 	}
 }
 
-// A fork is a session of its own: opencode's database holds it beside its source.
+// A fork is a separate session: opencode's database holds it beside its source.
 func TestForkGetsNewIDs(t *testing.T) {
 	t.Parallel()
 	d := opencode.Dialect{}

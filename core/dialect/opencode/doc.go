@@ -20,7 +20,7 @@
 // hides data:
 //
 //   - Messages that a revert removed stay in the log, and count as used.
-//   - A result without its call is a message of its own. opencode has no such.
+//   - A result without its call is a separate message. opencode has no such messages.
 //   - What a model cannot read is taken for what a model of texts and images
 //     cannot read: opencode then sends a text about it.
 package opencode

@@ -64,7 +64,7 @@ the log is an error; with --force it is kept under another name and not imported
 resume checks all this before it claims the head.
 
 --as hands the session to another agent: the head is converted, as by sessctl
-export --as, to a session of its own, which names this one as its parent and is
+export --as, to a new session, which names this one as its parent and is
 then resumed. What is lost is printed.
 
 --dry-run shows what would be done and who holds the head.

@@ -13,7 +13,7 @@ import (
 // minFold is the least number of entries in a row that are folded.
 const minFold = 3
 
-// A drawing is a tree on its way to the screen.
+// A drawing is a tree that is being printed.
 type drawing struct {
 	shape
 	nodes []display.TreeNode
