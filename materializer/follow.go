@@ -57,21 +57,16 @@ func (m *Materializer) followOnce(ctx context.Context, shard int) error {
 }
 
 // take processes a changed session, or notes that it is due later if its row is
-// renewed too often. If memory has another record in its place, the log has lost one of
-// the two, and the row may be of either.
+// renewed too often.
 func (m *Materializer) take(ctx context.Context, shard int, ch stream.Change) error {
-	diverged := m.cfg.Cache.contradicts(ch)
-	switch {
-	case diverged:
-		m.cfg.Directory.Forget(ch.Session)
-	case m.cfg.Directory.Seq(ch.Session) >= ch.Seq:
+	if m.cfg.Directory.Seq(ch.Session) >= ch.Seq {
 		return nil
 	}
 	if m.isDeferred(ch.Session) {
 		m.deferChange(shard, ch, nil)
 		return nil
 	}
-	if due := m.note(shard, ch, spans.Text(ctx)); !due && !diverged {
+	if due := m.note(shard, ch, spans.Text(ctx)); !due {
 		return nil
 	}
 	return m.process(ctx, shard, ch)
@@ -83,7 +78,7 @@ func (m *Materializer) process(ctx context.Context, shard int, ch stream.Change)
 	s, err := m.open(ctx, ch.Session)
 	switch {
 	case err != nil:
-	case m.isSuspect(shard, ch.Pos), s.Contradicts(ch.Seq, ch.Chain):
+	case m.isSuspect(shard, ch.Pos):
 		err = s.Refresh(ctx)
 	case seqOf(s) < ch.Seq:
 		err = s.RefreshTo(ctx, ch.Seq)

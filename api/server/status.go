@@ -51,6 +51,9 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) error {
 	if err := s.ready(r.Context()); err != nil {
 		st.Healthy, st.Summary = false, "not ready: "+err.Error()
 	}
+	if err := s.cfg.Directory.Err(); err != nil {
+		st.Healthy, st.Summary = false, err.Error()
+	}
 	if err := s.store(r.Context()); err != nil {
 		st.Healthy = false
 		st.Summary = strings.TrimPrefix(st.Summary+"; ", "all is well; ") + "no object store: " + err.Error()

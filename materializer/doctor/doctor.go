@@ -40,6 +40,8 @@ type Directory interface {
 	Seq(id core.SessionID) uint64
 	// Rows yields the row of every session. An error is yielded once, last.
 	Rows(ctx context.Context) iter.Seq2[catalog.Row, error]
+	// Err returns why the rows lack changes, or nil.
+	Err() error
 }
 
 // A Doctor examines one log through one node.

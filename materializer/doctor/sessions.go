@@ -47,6 +47,9 @@ func (d *Doctor) listing(ctx context.Context, f *finder, held holdings) (string,
 	if err := d.Materializer.CatchUp(waiting); err != nil && ctx.Err() != nil {
 		return "", err
 	}
+	if err := d.Directory.Err(); err != nil {
+		f.add(report.Danger, "directory", err.Error()+"; listings and searches of this node are out of date", "free space on the node's disk, then restart the node")
+	}
 	for _, id := range slices.Sorted(maps.Keys(held)) {
 		h := held[id]
 		if h.Kind == core.KindErase || d.Directory.Seq(id) >= h.Seq {

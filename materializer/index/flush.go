@@ -2,6 +2,7 @@ package index
 
 import (
 	"context"
+	"fmt"
 	"maps"
 
 	"github.com/sesslog/sesslog/core"
@@ -24,22 +25,46 @@ func (x *Index) flush(ctx context.Context) {
 	switch {
 	case err == nil:
 		x.committed(b)
-		if x.failing {
-			x.failing = false
+		if x.failure != nil {
+			x.setFailure(nil)
 			x.cfg.Logger.Info("the directory is written again", "file", x.cfg.Path)
 		}
-	case isCorrupt(err), isContradiction(err) && !x.failing:
-		x.failing = true // one rebuild is enough, even if it does not help
+	case isCorrupt(err), isContradiction(err) && x.failure == nil:
+		x.setFailure(err) // one rebuild is enough, even if it does not help
 		x.report(err)
 		x.requeue(b)
 		x.rebuild(ctx)
 	default:
 		x.requeue(b)
-		if !x.failing && ctx.Err() == nil {
-			x.failing = true
+		if ctx.Err() != nil {
+			return
+		}
+		if x.failure == nil {
 			x.cfg.Logger.Warn("the directory cannot be written; retrying every second", "file", x.cfg.Path, "err", err)
 		}
+		x.setFailure(err)
 	}
+}
+
+func (x *Index) setFailure(err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.failure = err
+}
+
+// Err returns why listings and searches lack changes: the last write of the file
+// failed, or changes were dropped because too many waited for it. It returns nil if
+// neither is so.
+func (x *Index) Err() error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	switch {
+	case x.failure != nil:
+		return fmt.Errorf("the directory %s cannot be written: %w", x.cfg.Path, x.failure)
+	case x.dropped:
+		return fmt.Errorf("the directory %s lacks changes that were dropped while it could not be written; restart the node", x.cfg.Path)
+	}
+	return nil
 }
 
 // mergeMore removes what is left of erased texts, a step at a time. What fails is
@@ -153,6 +178,7 @@ func (x *Index) rebuild(ctx context.Context) {
 	}
 	if err != nil {
 		if ctx.Err() == nil {
+			x.setFailure(err)
 			x.cfg.Logger.Error("the directory cannot be rebuilt; retrying every second", "file", x.cfg.Path, "err", err)
 		}
 		return // still damaged

@@ -31,7 +31,6 @@ type Index struct {
 	writing sync.Mutex
 	file    sync.RWMutex
 	db      *file
-	failing bool // the last write failed; guarded by writing
 	syncs   sync.WaitGroup
 
 	mu       sync.Mutex
@@ -47,6 +46,7 @@ type Index struct {
 	live     int
 	changed  chan struct{} // closed and replaced when rows change
 	damaged  bool          // a query found the file corrupt
+	failure  error         // of the last write; only the holder of writing changes it
 }
 
 var _ materializer.Directory = (*Index)(nil)

@@ -236,6 +236,24 @@ func TestContradictingFileIsRebuilt(t *testing.T) {
 	}
 }
 
+func TestFailedWritesAreReportedUntilOneSucceeds(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "index.db")
+	x := open(t, path)
+	defer x.Close()
+	execSQL(t, path, `ALTER TABLE sessions RENAME TO hidden`)
+	x.Put(view("session-0001", 5, "some words"))
+	x.Sync(t.Context())
+	if err := x.Err(); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("the file cannot be written, and the error is %v", err)
+	}
+	execSQL(t, path, `ALTER TABLE hidden RENAME TO sessions`)
+	x.Sync(t.Context())
+	if err := x.Err(); err != nil {
+		t.Errorf("the file is written again: %v", err)
+	}
+}
+
 // A file found corrupt at runtime is rebuilt, and its shards are lost until each is
 // read again.
 func TestFileCorruptedAtRuntimeIsRebuilt(t *testing.T) {

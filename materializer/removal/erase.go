@@ -186,9 +186,9 @@ func (r *Remover) May(f *report.Found, how How) error {
 	case how.Now:
 		return nil
 	case f.Deleted == nil:
-		return fmt.Errorf("session %s is not in the trash (sessctl rm %s, or erase it at once with --now): %w", f.Session, f.Session, errTooSoon)
+		return fmt.Errorf("session %s is not in the trash: %w\nhint: sessctl rm %s, or erase it at once with: --now", f.Session, errTooSoon, f.Session)
 	case r.now().Before(f.Due):
-		return fmt.Errorf("session %s is in the trash until %s (erase it at once with --now): %w",
+		return fmt.Errorf("session %s is in the trash until %s: %w\nhint: wait until then, or erase it at once with: --now",
 			f.Session, f.Due.UTC().Format(time.RFC3339), errTooSoon)
 	}
 	return nil
