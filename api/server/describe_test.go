@@ -301,7 +301,7 @@ var calls = map[string]call{
 		header: []param{onHead, asWriter, idemKey},
 	},
 	"PUT /v1/sessions/{id}/heads/{head}": {
-		tag: "heads", id: "move", sum: "Move or create a head", in: api.MoveRequest{}, out: api.Info{}, header: []param{asWriter, ifMatch},
+		tag: "heads", id: "move", sum: "Move or create a head, without an entry", in: api.MoveRequest{}, out: api.Info{}, header: []param{asWriter, ifMatch},
 	},
 	"POST /v1/sessions/{id}/claims":          {tag: "heads", id: "claim", sum: "Claim a head", in: core.ClaimRequest{}, out: api.Claimed{}, status: 201},
 	"DELETE /v1/sessions/{id}/claims/{name}": {tag: "heads", id: "release", sum: "Release a claim", query: []param{text("head", "The head; default main.")}},

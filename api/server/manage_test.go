@@ -297,7 +297,7 @@ func TestNotesDoNotChangeImages(t *testing.T) {
 	picture := `{"type":"image","data":"` + strings.Repeat("aW1h", 500) + `"}`
 	line := strings.Replace(said("a", "", "user", "one"), `"one"`, `"one","x":[`+picture+`]`, 1)
 	n.importText(t, file(operatorHeader, line))
-	meta := `{"channel_message_id":"c1","x":` + picture + `,"y":{"type":"image","data":"blob:own"}}`
+	meta := `{"channel_message_id":"c1","attachments":[{"path":"p","x":` + picture + `},{"path":"q","y":{"type":"image","data":"blob:own"}}]}`
 	if _, err := n.SetMeta(t.Context(), "operator-one", "a", json.RawMessage(meta), client.AppendOptions{}); err != nil {
 		t.Fatal(err)
 	}

@@ -97,7 +97,7 @@ func TestWritesSpeakFromTheRememberedClaim(t *testing.T) {
 	if w := label(); w != "" {
 		t.Errorf("spoke from %q before there was a claim", w)
 	}
-	wantResult(t, f.run("claim", testID), 0, "you hold head main of session " + testID + "\n", "")
+	wantResult(t, f.run("claim", testID), 0, "is held, by writer w1, epoch 2\n", "")
 	if w := label(); w != "w1" {
 		t.Errorf("spoke from %q, want the claim", w)
 	}
@@ -251,7 +251,7 @@ hint: list its entries with: sessctl entries `+path+`, or keep it under another 
 	}
 	testkit.WantFiles(t, dir, map[string]string{talkFile: other})
 	got := f.run("resume", testID, "--dir", dir, "--force")
-	wantResult(t, got, 0, "taken over from omp on b-host, not known to be alive; its next write will be refused", "")
+	wantResult(t, got, 0, "taken over from omp on b-host, not known to be alive, which is now fenced", "")
 	wantResult(t, got, 0, "the existing file is kept as "+path+".", "")
 	if kept, err := filepath.Glob(path + ".*.aside"); err != nil || len(kept) != 1 {
 		t.Errorf("kept are %q, %v", kept, err)
@@ -526,11 +526,11 @@ func TestBranchAndForkAndNew(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	f.Has([]string{testID})
-	var leaf string
-	f.Mux.HandleFunc("PUT /v1/sessions/"+testID+"/heads/{head}", func(w http.ResponseWriter, r *http.Request) {
+	var at string
+	f.Mux.HandleFunc("POST /v1/sessions/"+testID+"/branch", func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
-		leaf = string(b)
-		_ = json.NewEncoder(w).Encode(api.Info{Log: api.LogInfo{Cursor: core.Cursor{Seq: 9}}})
+		at = r.Header.Get(api.HeaderHead) + " " + string(b)
+		_ = json.NewEncoder(w).Encode(core.Receipt{Cursor: core.Cursor{Seq: 9}})
 	})
 	made := func(w http.ResponseWriter, r *http.Request) {
 		var q struct{ ID, At, CWD string }
@@ -541,8 +541,8 @@ func TestBranchAndForkAndNew(t *testing.T) {
 	f.Mux.HandleFunc("POST /v1/sessions/"+testID+"/fork", made)
 	wantResult(t, f.run("branch", testID, "--at", "e1", "--head", "side", "-o", "json"), 0, `{"session":"`+testID+`","head":"side","leaf":"e1","seq":"9-0000000000000000"}`, "")
 	wantResult(t, f.run("branch", testID, "--at", "null", "-o", "json"), 0, `"leaf":null`, "")
-	if leaf != `{"leaf":{"none":true}}` {
-		t.Errorf("sent %s", leaf)
+	if at != `main {"at":{"none":true}}` {
+		t.Errorf("sent %s", at)
 	}
 	wantResult(t, f.run("fork", testID, "--at", "e1", "--id", "forked-01"), 0, "forked-01\n", "")
 	wantResult(t, f.run("new", "-o", "json", "--id", "made-0001"), 0, `{"id":"made-0001","seq":"1-0000000000000000"}`, "")

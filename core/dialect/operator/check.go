@@ -69,7 +69,7 @@ var everywhere = []field{
 var shapes = map[string][]field{
 	typeMessage: {
 		{"message", isMessage, "a message of system, user, assistant or tool"},
-		{"meta", func(v jsjson.Value) bool { return v.IsNullish() || v.Kind() == '{' }, "an object or null"},
+		{"meta", isMeta, "what a channel says of a message: reply_to, channel_message_id, attachments, reactions"},
 	},
 	typeThinking: {{"thinking_level", isLevel, "one of off, minimal, low, medium, high, xhigh, max"}},
 	typeModel:    {needs("model_id"), needs("provider_id")},
@@ -117,16 +117,37 @@ func isMessage(v jsjson.Value) bool {
 	return contents == nil || isStoredContent(contents)
 }
 
+// isMeta takes null, and objects whose members are of Operator's types. Operator
+// does not read a message with another one.
+func isMeta(v jsjson.Value) bool {
+	m, ok := jsonl.Nested(v)
+	if !ok {
+		return v.IsNullish()
+	}
+	return isNullOrText(m.Get("reply_to")) && isNullOrText(m.Get("channel_message_id")) &&
+		isListOf(m.Get("attachments"), isAttachment) && isListOf(m.Get("reactions"), isText)
+}
+
+func isAttachment(v jsjson.Value) bool {
+	a, ok := jsonl.Nested(v)
+	return ok && isText(a.Get("path")) && isNullOrText(a.Get("mime_type"))
+}
+
+// isListOf reports whether v is a list of items that pass the test, or absent.
+func isListOf(v jsjson.Value, test func(jsjson.Value) bool) bool {
+	good := true
+	err := jsjson.Each(v, func(item jsjson.Value) { good = good && test(item) })
+	return v.IsNullish() || err == nil && good
+}
+
 // isContent returns a test for a list of blocks of these types. A block
 // without a type is text.
 func isContent(types ...string) func(jsjson.Value) bool {
 	return func(v jsjson.Value) bool {
-		good := true
-		err := jsjson.Each(v, func(item jsjson.Value) {
+		return !v.IsNullish() && isListOf(v, func(item jsjson.Value) bool {
 			block, ok := jsonl.Nested(item)
-			good = good && ok && isOneOf(blockType(&block), types)
+			return ok && isOneOf(blockType(&block), types)
 		})
-		return err == nil && good
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -12,9 +14,12 @@ import (
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
+var metaMembers = []string{"reply_to", "channel_message_id", "attachments", "reactions"}
+
 // WithMeta returns the message entry e with its meta replaced by meta, an
 // object or null. The rest of its line does not change. Returns ErrInvalid if e
-// is not a message that Operator reads, or meta is neither.
+// is not a message that Operator reads, or meta is neither or has a member that
+// Operator does not know and so would lose.
 func WithMeta(e core.Entry, meta json.RawMessage) (core.Entry, error) {
 	if _, err := read(e); e.Type != typeMessage || err != nil {
 		return core.Entry{}, fmt.Errorf("entry %q is not a message: %w", jsonl.Clip(e.ID, 64), core.ErrInvalid)
@@ -22,6 +27,15 @@ func WithMeta(e core.Entry, meta json.RawMessage) (core.Entry, error) {
 	v := jsontext.Value(bytes.Clone(meta))
 	if err := v.Compact(); err != nil || v.Kind() != '{' && v.Kind() != 'n' {
 		return core.Entry{}, fmt.Errorf("the meta of a message is an object or null: %w", core.ErrInvalid)
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(v, &members); err != nil {
+		return core.Entry{}, fmt.Errorf("the meta of a message: %v: %w", err, core.ErrInvalid)
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if !slices.Contains(metaMembers, name) {
+			return core.Entry{}, fmt.Errorf("the meta of a message has no member %.64q: %w", name, core.ErrInvalid)
+		}
 	}
 	line, err := withMember(e.Line, "meta", v)
 	if err != nil {

@@ -28,7 +28,7 @@ func TestWithMeta(t *testing.T) {
 			}
 		})
 	}
-	for _, bad := range [][2]string{{header, "{}"}, {says("x", "", "null"), "{}"}, {hello, "5"}, {hello, ""}, {hello, "{"}, {hello, "{}{}"}} {
+	for _, bad := range [][2]string{{header, "{}"}, {says("x", "", "null"), "{}"}, {hello, "5"}, {hello, ""}, {hello, "{"}, {hello, "{}{}"}, {hello, `{"bogus":1}`}} {
 		if _, err := operator.WithMeta(entries(t, bad[0])[0], []byte(bad[1])); !errors.Is(err, core.ErrInvalid) {
 			t.Errorf("%q: %v", bad, err)
 		}

@@ -20,7 +20,8 @@ func branchCmd(a app) *cobra.Command {
 		Short: "Move a head to an entry",
 		Long: `Moves a head to an entry, so that the next append continues there. If the head
 does not exist, it is created. The entry null is the place before all entries.
-Nothing is lost: the entries that the head had before stay in the tree.
+Nothing is lost: the entries that the head had before stay in the tree. If the
+agent has an entry for that, such as Operator's leaf, it is appended.
 
 With --summary an entry that summarizes the abandoned branch is appended to the
 head, in the format of the session's agent.
@@ -36,10 +37,7 @@ sessctl branch 019a a1b2c3d4 --head experiment`,
 			}
 			ctx, cancel := a.Within(cmd, cli.Short)
 			defer cancel()
-			if f.summary != "" {
-				return a.branchWithSummary(ctx, args[0], f)
-			}
-			return a.branch(ctx, args[0], f.at, f.WriterFlags)
+			return a.branch(ctx, args[0], f)
 		},
 	}
 	cmd.Flags().StringVar(&f.at, "at", "", "the `ENTRY` to move to, or null for before all entries; the same as the argument")
@@ -76,9 +74,9 @@ func (f *branchFlags) check(args []string) error {
 	return f.WriterFlags.Check()
 }
 
-// branchWithSummary moves a head and appends a summary. Retries use the same key,
-// so the entry is stored once.
-func (a app) branchWithSummary(ctx context.Context, arg string, f branchFlags) error {
+// branch moves a head, with the agent's entry for that if it has one. Retries use
+// the same key, so the entry is stored once.
+func (a app) branch(ctx context.Context, arg string, f branchFlags) error {
 	node, id, err := a.InLog(ctx, arg)
 	if err != nil {
 		return err
@@ -96,8 +94,15 @@ func (a app) branchWithSummary(ctx context.Context, arg string, f branchFlags) e
 	if err != nil {
 		return a.ExplainFenced(v, err)
 	}
-	out := branched{Session: id, Head: f.Head, Leaf: &done.IDs[0], Cursor: done.Cursor}
-	return a.Print(out, func() error { return a.Printf("head %s points to %s", f.Head, cli.Plain(*out.Leaf)) })
+	leaf := r.At
+	if f.summary != "" {
+		leaf = core.LeafAt(done.IDs[0])
+	}
+	out := branched{Session: id, Head: f.Head, Cursor: done.Cursor}
+	if at, ok := leaf.ID(); ok {
+		out.Leaf = &at
+	}
+	return a.Print(out, func() error { return a.Printf("head %s points to %s", f.Head, cli.Plain(cli.LeafText(leaf))) })
 }
 
 // branched is the position of a head.
@@ -106,29 +111,4 @@ type branched struct {
 	Head    string         `json:"head"`
 	Leaf    *string        `json:"leaf"`
 	Cursor  core.Cursor    `json:"seq"`
-}
-
-func (a app) branch(ctx context.Context, arg, at string, w cli.WriterFlags) error {
-	node, id, err := a.InLog(ctx, arg)
-	if err != nil {
-		return err
-	}
-	v, err := a.Writer(ctx, node, id, w)
-	if err != nil {
-		return err
-	}
-	leaf := cli.ParseLeaf(at)
-	info, err := cli.Retry(ctx, func() (api.Info, error) {
-		return node.Move(ctx, string(id), w.Head, api.MoveRequest{Leaf: leaf}, v.Writer)
-	})
-	if err != nil {
-		return a.ExplainFenced(v, err)
-	}
-	out := branched{Session: id, Head: w.Head, Cursor: info.Log.Cursor}
-	if at, ok := leaf.ID(); ok {
-		out.Leaf = &at
-	}
-	return a.Print(out, func() error {
-		return a.Printf("head %s points to %s", w.Head, cli.Plain(cli.LeafText(leaf)))
-	})
 }
