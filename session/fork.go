@@ -14,6 +14,9 @@ import (
 // exist.
 func ForkFrom(ctx context.Context, log Log, src core.SessionID, cwd string, o Options) (*Session, error) {
 	o, _, err := o.filled()
+	if err == nil {
+		err = o.Steps.beforeFork(core.Leaf{})
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +37,7 @@ func forkIn(ctx context.Context, log Log, src core.SessionID, f Fork, o Options)
 }
 
 // Fork copies all entries to a new session in the same log, or in memory, and
-// opens it. cwd is its directory; empty means the same. Entries keep their ids.
+// opens it. cwd is its directory; empty means that of s. Entries keep their ids.
 func (s *Session) Fork(ctx context.Context, cwd string, o Options) (*Session, error) {
 	if err := s.o.Steps.beforeFork(core.Leaf{}); err != nil {
 		return nil, err
@@ -42,6 +45,9 @@ func (s *Session) Fork(ctx context.Context, cwd string, o Options) (*Session, er
 	o, err := s.child(ctx, o)
 	if err != nil {
 		return nil, err
+	}
+	if cwd == "" {
+		cwd = s.CWD()
 	}
 	if s.Saved() {
 		return forkIn(ctx, s.log, s.id, Fork{ID: core.SessionID(o.newID()), Whole: true, CWD: cwd}, o)
@@ -68,13 +74,13 @@ func (s *Session) Branched(ctx context.Context, leaf core.Leaf, o Options) (*Ses
 		return nil, fmt.Errorf("branch of session %s: %w", s.id, err)
 	}
 	if s.Saved() && (!o.Lazy || s.d.Keeps(path)) {
-		return forkIn(ctx, s.log, s.id, Fork{ID: core.SessionID(o.newID()), At: at, Branched: true}, o)
+		return forkIn(ctx, s.log, s.id, Fork{ID: core.SessionID(o.newID()), At: at, Branched: true, CWD: s.CWD()}, o)
 	}
 	stands := core.NoLeaf
 	if core.AnyInTree(path) {
 		stands = s.d.Leaf(path)
 	}
-	return s.copied(ctx, path, stands, "", o)
+	return s.copied(ctx, path, stands, s.CWD(), o)
 }
 
 // child returns the options for a session derived from s, after it has stored the
@@ -94,9 +100,6 @@ func (s *Session) child(ctx context.Context, o Options) (Options, error) {
 // copied makes a session of entries with the given leaf, and stores it unless it
 // is lazy or in memory.
 func (s *Session) copied(ctx context.Context, es []core.Entry, leaf core.Leaf, cwd string, o Options) (*Session, error) {
-	if cwd == "" {
-		cwd = s.Header().CWD
-	}
 	c, err := newUnsaved(s.log, cwd, o)
 	if err != nil {
 		return nil, err

@@ -40,6 +40,7 @@ type Options struct {
 
 	ID     string // of a new session; default a new UUID
 	Parent string // the parent in a new session's header; default none, for a fork its source
+	CWD    string // of an opened session: the agent's directory, if not the header's; forks get it
 
 	Agent string // the writer, for people: a program, a host, a person
 	Host  string

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 
@@ -22,6 +23,10 @@ func (s *Session) Header() core.Header {
 	defer s.mu.RUnlock()
 	return s.header
 }
+
+// CWD returns the directory in which the agent works: that of the options, else that
+// of the header.
+func (s *Session) CWD() string { return cmp.Or(s.o.CWD, s.Header().CWD) }
 
 // Entries returns all entries in order of arrival, without the header. Later writes
 // do not change the returned slice.

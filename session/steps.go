@@ -14,8 +14,9 @@ type Steps struct {
 	BeforeCompact func(item.Item) error
 	// Compacted is called when the compaction is an entry of the session.
 	Compacted func(core.Entry)
-	// BeforeFork is called before Fork and Branched make a session of the path to
-	// leaf; of all entries if leaf is zero. An error stops it, and is returned.
+	// BeforeFork is called before Fork, ForkFrom and Branched make a session of the
+	// path to leaf; of all entries if leaf is zero. An error stops it, and is returned.
+	// ForkFrom asks the Steps of its options.
 	BeforeFork func(leaf core.Leaf) error
 	// Moved is called when Branch, BranchWithSummary, ResetLeaf or Rewind has moved
 	// the leaf.

@@ -99,18 +99,20 @@ func TestStepsAreStoppedAndSeen(t *testing.T) {
 	ctx, stop := t.Context(), errors.New("stopped")
 	var stopping error
 	var seen []string
-	s := must(session.Create(ctx, newLog(), "/w", session.Options{Dialect: "operator", Steps: session.Steps{
+	log, steps := newLog(), session.Steps{
 		BeforeCompact: func(item.Item) error { return stopping },
 		Compacted:     func(e core.Entry) { seen = append(seen, e.Type) },
 		BeforeFork:    func(core.Leaf) error { return stopping },
 		Moved:         func(core.Leaf, core.Leaf) { seen = append(seen, "moved") },
-	}}))
+	}
+	s := must(session.Create(ctx, log, "/w", session.Options{Dialect: "operator", Steps: steps}))
 	ids := must(s.Append(ctx, message(item.RoleUser, "one"), message(item.RoleUser, "two")))
 	stopping = stop
 	_, compact := s.Compact(ctx, "x", ids[1], 1, nil)
 	_, fork := s.Fork(ctx, "", session.Options{})
 	_, branched := s.Branched(ctx, core.Leaf{}, session.Options{})
-	for name, err := range map[string]error{"compact": compact, "fork": fork, "branched": branched} {
+	_, from := session.ForkFrom(ctx, log, s.ID(), "", session.Options{Steps: steps})
+	for name, err := range map[string]error{"compact": compact, "fork": fork, "branched": branched, "fork from": from} {
 		if !errors.Is(err, stop) {
 			t.Errorf("%s: %v", name, err)
 		}

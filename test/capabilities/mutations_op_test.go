@@ -183,7 +183,7 @@ var opMutations = []mutation{
 	},
 	{
 		"op_manage/OP-28", "a branched session has all entries", "session/fork.go",
-		"Fork{ID: core.SessionID(o.newID()), At: at, Branched: true}, o)", "Fork{ID: core.SessionID(o.newID()), Whole: true}, o)",
+		"Fork{ID: core.SessionID(o.newID()), At: at, Branched: true, CWD: s.CWD()}, o)", "Fork{ID: core.SessionID(o.newID()), Whole: true}, o)",
 	},
 	{
 		"op_manage/OP-33", "opening a missing session makes one", "session/session.go",

@@ -24,6 +24,7 @@ func init() {
 			return session.Create(m.ctx, m.log, c.options["cwd"], o)
 		}),
 		"open": opens(func(m *manager, c call, o session.Options) (*session.Session, error) {
+			o.CWD = c.options["cwd"]
 			return session.Open(m.ctx, m.log, core.SessionID(c.arg(0)), o)
 		}),
 		"ensure": opens(func(m *manager, c call, o session.Options) (*session.Session, error) {

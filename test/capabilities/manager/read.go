@@ -13,7 +13,7 @@ func init() {
 	for verb, f := range map[string]function{
 		"id":     func(m *manager, _ call) (string, error) { return string(m.s.ID()), nil },
 		"header": func(m *manager, _ call) (string, error) { return string(m.s.Header().Line), nil },
-		"cwd":    func(m *manager, _ call) (string, error) { return m.s.Header().CWD, nil },
+		"cwd":    func(m *manager, _ call) (string, error) { return m.s.CWD(), nil },
 		"parent": func(m *manager, _ call) (string, error) { return orNone(m.s.Header().Parent), nil },
 		"leaf": func(m *manager, _ call) (string, error) {
 			id, _ := m.s.Leaf().ID()
