@@ -79,7 +79,7 @@ func (s *State) CheckWritable() error {
 	case s.Seq == 0:
 		return fmt.Errorf("session %s: %w", s.ID, ErrNotFound)
 	case s.Erased != nil:
-		return fmt.Errorf("session %s was erased by %s, its id is never used again: %w", s.ID, by(s.Erased), ErrDeleted)
+		return fmt.Errorf("session %s was erased by %s, its id is never used again: %w\nhint: list erasures with: sessctl audit", s.ID, by(s.Erased), ErrDeleted)
 	case s.UnknownKind != "":
 		return fmt.Errorf("session %s has a record of kind %q, upgrade this node to write to it: %w", s.ID, clip(string(s.UnknownKind), 40), ErrTooNew)
 	case s.Deleted != nil:

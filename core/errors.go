@@ -3,6 +3,7 @@ package core
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // The errors, distinguished by what the caller does next.
@@ -50,10 +51,11 @@ type LineError struct {
 }
 
 func (e *LineError) Error() string {
+	line := fmt.Sprintf("line %d: ", e.Line)
 	if e.ID != "" {
-		return fmt.Sprintf("line %d (entry %q): %v", e.Line, clip(e.ID, 64), e.Err)
+		line = fmt.Sprintf("line %d (entry %q): ", e.Line, clip(e.ID, 64))
 	}
-	return fmt.Sprintf("line %d: %v", e.Line, e.Err)
+	return line + strings.TrimPrefix(e.Err.Error(), line) // a node's text names the line already
 }
 
 func (e *LineError) Unwrap() error { return e.Err }

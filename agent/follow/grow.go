@@ -10,7 +10,6 @@ import (
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
-	"github.com/sesslog/sesslog/core/tree"
 )
 
 // grow appends what was added to a file. ok is false if the file must be compared
@@ -129,7 +128,6 @@ func (fl *Follower) append(ctx context.Context, f *file, d core.Dialect, b batch
 	if core.AnyInTree(b.entries) {
 		p.Leaf = d.Leaf(b.entries)
 	}
-	f.turnEnded = tree.TurnEnded(d, b.entries)
 	if l, ok := d.(core.Linker); direct && ok && l != nil {
 		return true, fl.learnLeaf(ctx, f)
 	}

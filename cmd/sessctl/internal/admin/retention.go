@@ -94,7 +94,7 @@ func retentionApplyCmd(a app) *cobra.Command {
 		Short: "Apply a plan",
 		Long: `Does exactly what a plan says. PLAN is the id that plan printed on this host, or a
 file with the output of plan -o json. A session that changed since, is on hold, or
-is in use is kept, and the output says why.
+is in use is kept, and the output says why; then the exit code is 5.
 
 With -o json: one object with plan, done (how many) and outcomes: the items of the
 plan with done (true or false) and left, which says why.`,
@@ -236,7 +236,7 @@ func (a app) retentionApply(ctx context.Context, arg, why string) error {
 	if err != nil {
 		return err
 	}
-	return a.Print(out, func() error {
+	err = a.Print(out, func() error {
 		g := a.NewGrid()
 		for _, o := range out.Outcomes {
 			state := o.Do + "d"
@@ -251,4 +251,8 @@ func (a app) retentionApply(ctx context.Context, arg, why string) error {
 		a.Notef("%d of %s done", out.Done, cli.Count(len(out.Outcomes), "session", "sessions"))
 		return nil
 	})
+	if err == nil && out.Done < len(out.Outcomes) {
+		return cli.Reported{Exit: cli.ExitConflict}
+	}
+	return err
 }

@@ -50,7 +50,7 @@ var Outcomes = []struct {
 	{core.ErrConflict, ExitConflict, "conflict", ""},
 	{core.ErrExists, ExitConflict, "exists", ""},
 	{core.ErrHeld, ExitConflict, "held", "list the holds with: sessctl hold"},
-	{core.ErrDeleted, ExitDeleted, "deleted", "if it is in the trash; restore it with: sessctl rm --undo SESSION"},
+	{core.ErrDeleted, ExitDeleted, "deleted", "if it is in the trash, restore it with: sessctl rm --undo SESSION"},
 	{core.ErrTooNew, ExitOther, "too-new", ""},
 	{core.ErrTooLarge, ExitInvalid, "too-large", ""},
 	{core.ErrFull, ExitUnavailable, "full", ""},
@@ -120,6 +120,9 @@ func Describe(err error, base string) report {
 	}
 	if e, ok := errors.AsType[*process.StartError](err); ok {
 		r.Code, r.Exit = "not-started", e.Code
+	}
+	if text, next, ok := strings.Cut(r.Detail, "\nhint: "); ok { // a line of the error's text
+		r.Detail, r.Next = text, next
 	}
 	if next, ok := hint.Of(err); ok {
 		r.Next = next

@@ -176,7 +176,7 @@ func (x *attached) begin(id core.SessionID, info api.Info, turns []core.Entry) e
 			return err
 		}
 		if info.Log.Deleted != nil {
-			if err := x.note("it is in the trash; restore it with: sessctl rm --undo %s", id); err != nil {
+			if err := x.note("it is in the trash, restore it with: sessctl rm --undo %s", id); err != nil {
 				return err
 			}
 		}

@@ -40,8 +40,8 @@ own id differs), dialect, cwd, entries, seq (records), name, first (the beginnin
 of the first user message), messages, created, modified, usage, size (bytes of
 its lines), and tags, holder, closed, deleted and snapshot if they apply. With
 --watch also one object per line for each change: id, row if the session still
-matches, and, for a change, mark. Of files: path, id, dialect, cwd, entries, name,
-first, messages, created, modified, usage and tags.`,
+matches, and, for a change, mark. Of files: path, id, dialect, cwd, parents, entries,
+name, first, messages, created, modified, usage and tags.`,
 		Example: `sessctl ls
 sessctl ls --cwd "$PWD" --since 7d
 sessctl ls --state interrupted --watch
@@ -140,7 +140,11 @@ func (a app) table(rows []catalog.Row) *cli.Grid {
 	g.Colors(cli.Yellow, cli.Cyan, cli.Dim, "", "", cli.Green, cli.Dim, "")
 	g.Row("ID", "AGENT", "WHEN", "MESSAGES", "COST", "STATE", "PROJECT", "TITLE")
 	for _, r := range rows {
-		g.Row(cli.ShortID(r.ShortID, r.ID), r.Dialect, a.Ago(cmp.Or(r.Modified, r.Created)), messagesText(r), cli.Cost(r.Usage.Cost), cli.RowState(r),
+		state := cli.RowState(r)
+		if state == "-" {
+			state = ""
+		}
+		g.Row(cli.ShortID(r.ShortID, r.ID), r.Dialect, a.Ago(cmp.Or(r.Modified, r.Created)), messagesText(r), cli.Cost(r.Usage.Cost), state,
 			cli.Project(r.CWD), cli.OrDash(cmp.Or(r.Name, r.First)))
 	}
 	g.DropEmpty()
@@ -159,7 +163,7 @@ func (a app) wideTable(rows []catalog.Row) *cli.Grid {
 	g.Row("ID", "AGENT", "CREATED", "MODIFIED", "ENTRIES", "RECORDS", "SIZE", "STATE", "TAGS", "NAME", "CWD", "FIRST")
 	for _, r := range rows {
 		g.Row(string(r.ID), r.Dialect, a.TimeText(r.Created), a.TimeText(r.Modified), strconv.Itoa(r.Entries), cli.Uint(r.Seq), cli.Bytes(r.Size),
-			cli.OrDash(cli.RowState(r)), cli.OrDash(strings.Join(r.Tags, ",")), cli.OrDash(r.Name), cli.OrDash(r.CWD), r.First)
+			cli.RowState(r), cli.OrDash(strings.Join(r.Tags, ",")), cli.OrDash(r.Name), cli.OrDash(r.CWD), r.First)
 	}
 	return g
 }

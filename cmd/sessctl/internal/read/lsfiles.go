@@ -19,11 +19,12 @@ import (
 
 // A fileRow is a session file in a listing.
 type fileRow struct {
-	Path    string `json:"path"`
-	ID      string `json:"id"` // the agent's own
-	Dialect string `json:"dialect"`
-	CWD     string `json:"cwd,omitempty"`
-	Entries int    `json:"entries"`
+	Path    string   `json:"path"`
+	ID      string   `json:"id"` // the agent's own
+	Dialect string   `json:"dialect"`
+	CWD     string   `json:"cwd,omitempty"`
+	Parents []string `json:"parents,omitempty"` // as the header names them: ids or paths
+	Entries int      `json:"entries"`
 	display.Summary
 }
 
@@ -91,7 +92,7 @@ func (a app) fileRows(ctx context.Context, dir string, fits func(fileRow) bool) 
 			a.Notef("%v", err)
 		default:
 			h := src.File.Header
-			r := fileRow{path, h.ID, src.File.Dialect, h.CWD, len(src.File.Entries), src.File.Rules.Summary(h, src.File.Entries)}
+			r := fileRow{path, h.ID, src.File.Dialect, h.CWD, parentsOf(h), len(src.File.Entries), src.File.Rules.Summary(h, src.File.Entries)}
 			if fits(r) {
 				rows = append(rows, r)
 			}
@@ -106,6 +107,14 @@ func (a app) fileRows(ctx context.Context, dir string, fits func(fileRow) bool) 
 		return cmp.Or(cmp.Compare(cmp.Or(b.Modified, b.Created), cmp.Or(a.Modified, a.Created)), cmp.Compare(a.Path, b.Path))
 	})
 	return rows, nil
+}
+
+// parentsOf returns what a header names as the sessions that this one came from.
+func parentsOf(h core.Header) []string {
+	if h.Parent != "" && len(h.Parents) == 0 {
+		return []string{h.Parent}
+	}
+	return h.Parents
 }
 
 func matchesFile(r *fileRow, o *catalog.Filter) bool {
