@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"os"
@@ -85,17 +86,25 @@ func writeSums(dir string, names []string) error {
 	slices.Sort(names)
 	var sums bytes.Buffer
 	for _, name := range names {
-		f, err := os.Open(filepath.Join(dir, name))
+		sum, err := sumOf(filepath.Join(dir, name))
 		if err != nil {
 			return err
 		}
-		h := sha256.New()
-		_, err = io.Copy(h, f)
-		_ = f.Close() // it was only read
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(&sums, "%x  %s\n", h.Sum(nil), name)
+		fmt.Fprintf(&sums, "%s  %s\n", sum, name)
 	}
 	return os.WriteFile(filepath.Join(dir, "SHA256SUMS"), sums.Bytes(), 0o644)
+}
+
+// sumOf returns the SHA-256 of a file, in hex.
+func sumOf(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close() // it was only read
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
 }

@@ -82,6 +82,18 @@ func (b *build) version() string {
 // name is the prefix of all file names.
 func (b *build) name() string { return "sesslog-" + b.version() }
 
+// base is the name of the directory in the archive, and of the files of this build
+// but for their endings.
+func (b *build) base() string { return b.name() + "-" + strings.ReplaceAll(b.platform, "/", "-") }
+
+// archive is the name of the archive.
+func (b *build) archive() string {
+	if b.os() == "windows" {
+		return b.base() + ".zip"
+	}
+	return b.base() + ".tar.gz"
+}
+
 func (b *build) setting(key string) string {
 	for _, s := range b.info.Settings {
 		if s.Key == key {

@@ -3,6 +3,8 @@
 //
 //	sesslog-VERSION-OS-ARCH.tar.gz (.zip)   both programs, for each platform
 //	sesslog-VERSION-OS-ARCH.cdx.json        their dependencies: CycloneDX
+//	sesslog_VERSION_ARCH.deb                a Debian package, for each Linux platform
+//	sesslog.rb                              a Homebrew formula
 //	sesslog-VERSION.oci.tar                 an image for linux/amd64 and arm64
 //	SHA256SUMS
 //
@@ -78,56 +80,80 @@ func (j job) run(ctx context.Context) error {
 		}
 	}
 	var files []string
+	var archives []*build
 	for _, platform := range j.platforms {
 		made, err := publish(built[platform], j.source, j.out)
 		if err != nil {
 			return err
 		}
-		files = append(files, made...)
+		files, archives = append(files, made...), append(archives, built[platform])
+	}
+	name, err := writeFormula(archives, j.out)
+	if err != nil {
+		return err
+	}
+	if name != "" {
+		files = append(files, name)
 	}
 	if len(j.image) > 0 {
-		var of []*build
-		for _, platform := range j.image {
-			of = append(of, built[platform])
-		}
-		index, err := makeImage(of)
+		name, err := j.writeImage(ctx, built)
 		if err != nil {
 			return fmt.Errorf("image: %w", err)
 		}
-		name := of[0].name() + ".oci.tar"
-		if err := writeLayout(index, filepath.Join(j.out, name)); err != nil {
-			return fmt.Errorf("image: %w", err)
-		}
 		files = append(files, name)
-		if j.push != "" {
-			if err := push(ctx, index, j.push); err != nil {
-				return err
-			}
-		}
 	}
 	return writeSums(j.out, files)
 }
 
-// publish writes the archive of a build and its bill of materials.
-func publish(b *build, source, out string) ([]string, error) {
-	base := b.name() + "-" + strings.ReplaceAll(b.platform, "/", "-")
-	archive, bom := base+".tar.gz", base+".cdx.json"
-	write := writeTarball
-	if b.os() == "windows" {
-		archive, write = base+".zip", writeZip
+// writeImage writes the image of the builds, pushes it if the job says so, and
+// returns the file's name.
+func (j job) writeImage(ctx context.Context, built map[string]*build) (string, error) {
+	var of []*build
+	for _, platform := range j.image {
+		of = append(of, built[platform])
 	}
-	files, err := b.files(source, base)
+	index, err := makeImage(of)
+	if err != nil {
+		return "", err
+	}
+	name := of[0].name() + ".oci.tar"
+	if err := writeLayout(index, filepath.Join(j.out, name)); err != nil {
+		return "", err
+	}
+	if j.push == "" {
+		return name, nil
+	}
+	return name, push(ctx, index, j.push)
+}
+
+// publish writes the archive of a build, its bill of materials and, for Linux, the
+// Debian package.
+func publish(b *build, source, out string) ([]string, error) {
+	files, err := b.files(source, b.base())
 	if err != nil {
 		return nil, err
 	}
-	if err := create(filepath.Join(out, archive), write, files, b.time()); err != nil {
+	write := writeTarball
+	if b.os() == "windows" {
+		write = writeZip
+	}
+	if err := create(filepath.Join(out, b.archive()), write, files, b.time()); err != nil {
 		return nil, err
 	}
 	list, err := billOf(b)
 	if err != nil {
 		return nil, err
 	}
-	return []string{archive, bom}, os.WriteFile(filepath.Join(out, bom), list, 0o644)
+	bom := b.base() + ".cdx.json"
+	if err := os.WriteFile(filepath.Join(out, bom), list, 0o644); err != nil {
+		return nil, err
+	}
+	names := []string{b.archive(), bom}
+	if b.os() != "linux" {
+		return names, nil
+	}
+	name, err := writeDebian(b, source, out)
+	return append(names, name), err
 }
 
 // emptyDir creates dir, or fails if it has files, such as those of another release.
