@@ -16,6 +16,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/retry"
 	"github.com/sesslog/sesslog/session/catalog"
 )
 
@@ -26,7 +27,8 @@ const (
 	// written.
 	saveSessions = 100
 	saveBytes    = 32 << 20
-	// A session is tried this often while the node or the bucket is unavailable.
+	// A read is tried this often while the node or the bucket is unavailable, as
+	// after the loss of a member of a cluster.
 	attempts   = 10
 	retryPause = 2 * time.Second
 )
@@ -138,7 +140,8 @@ func (t *Taker) ends(ctx context.Context) ([]api.SessionEnd, error) {
 	var all []api.SessionEnd
 	t.report.Strict = true
 	for shard, shards := 0, 1; shard < shards; shard++ {
-		e, err := t.Node.Ends(ctx, shard)
+		var e api.ShardEnds
+		err := again(ctx, func() (err error) { e, err = t.Node.Ends(ctx, shard); return err })
 		if err != nil {
 			return nil, err
 		}
@@ -198,21 +201,26 @@ func (t *Taker) previous(ctx context.Context, names []RunName) (*Run, error) {
 
 func compareSessions(a, b Session) int { return cmp.Compare(a.ID, b.ID) }
 
+// again calls read until it succeeds, fails for good, or was tried often enough.
+func again(ctx context.Context, read func() error) error {
+	err := read()
+	for n := 1; errors.Is(err, core.ErrUnavailable) && n < attempts; n++ {
+		if waitErr := retry.Wait(ctx, retryPause); waitErr != nil {
+			return waitErr
+		}
+		err = read()
+	}
+	return err
+}
+
 // take adds a session to the run.
 func (t *Taker) take(ctx context.Context, end api.SessionEnd) error {
 	prev := t.prev.Session(end.Session)
 	if prev != nil && prev.Seq == end.Seq && prev.Chain == end.Chain && len(prev.Missing) == 0 {
 		return t.add(ctx, *prev, true)
 	}
-	s, err := t.session(ctx, end, prev)
-	for n := 1; errors.Is(err, core.ErrUnavailable) && n < attempts; n++ {
-		select {
-		case <-time.After(retryPause):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		s, err = t.session(ctx, end, prev)
-	}
+	var s *Session
+	err := again(ctx, func() (err error) { s, err = t.session(ctx, end, prev); return err })
 	switch {
 	case err == nil:
 		return t.add(ctx, *s, false)
