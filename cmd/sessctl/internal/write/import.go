@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -26,7 +28,7 @@ import (
 func importCmd(a app) *cobra.Command {
 	f := importFlags{WriterFlags: cli.WriterFlags{Head: core.MainHead}}
 	cmd := &cobra.Command{
-		Use:   "import FILE|DIR...",
+		Use:   "import [FILE|DIR...]",
 		Short: "Import session files into the log",
 		Long: `Imports session files, each completely or not at all. "-" is standard input. A
 directory stands for the session files in it and below it: those that end in
@@ -34,7 +36,8 @@ directory stands for the session files in it and below it: those that end in
 events and exports that end in .json (opencode, such as events.json and
 export.json); and those that end in .json in a directory called sessions (Nova).
 The agent is detected from each file, so that whole homes of several agents can be
-imported at once. If an agent keeps several files for a session (Claude Code: transcripts of
+imported at once. Without arguments, the sessions of all agents on this machine are
+imported, from the places that sessctl watch follows. If an agent keeps several files for a session (Claude Code: transcripts of
 sub-agents and outputs of tools), all of them are imported with it; export --home
 writes them again.
 
@@ -76,9 +79,9 @@ new ones), head (if not main), blobs, skipped (line, error), created (the sessio
 is new), version (the file's format), seq (the cursor), and original (the digest
 of the kept file) if there is one. Of several files, deleted is true if the
 session is in the trash or was erased.`,
-		Example: `sessctl import ~/.claude ~/.pi
+		Example: `sessctl import
+sessctl import ~/.claude ~/.pi
 sessctl import --on-conflict branch session.jsonl`,
-		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.Check(); err != nil {
 				return err
@@ -88,6 +91,13 @@ sessctl import --on-conflict branch session.jsonl`,
 			}
 			if how, _ := api.ParseOnConflict(f.how.how); how == session.Rebase {
 				return cli.Usagef("--on-conflict rebase is not supported for files: use fail or branch")
+			}
+			if len(args) == 0 {
+				var err error
+				if args, err = a.agentDirs(); err != nil {
+					return err
+				}
+				a.Notef("importing from %s", strings.Join(args, ", "))
 			}
 			ctx, cancel := a.Within(cmd, cli.Forever)
 			defer cancel()
@@ -103,6 +113,24 @@ sessctl import --on-conflict branch session.jsonl`,
 	cmd.Flags().StringVar(&f.how.branch, "head-name", "", "call the head of a branch `NAME` (default a generated name)")
 	a.DryRunFlag(cmd)
 	return cmd
+}
+
+// agentDirs returns the directories in which agents keep sessions on this machine.
+func (a app) agentDirs() ([]string, error) {
+	roots, err := a.Host().WatchRoots(nil)
+	if err != nil {
+		return nil, err
+	}
+	var there []string
+	for _, r := range roots {
+		if info, err := os.Stat(r.Path); err == nil && info.IsDir() {
+			there = append(there, r.Path)
+		}
+	}
+	if len(there) == 0 {
+		return nil, hint.With(errors.New("no agent has sessions on this machine where agents keep them"), "sessctl import DIR")
+	}
+	return there, nil
 }
 
 type importFlags struct {
