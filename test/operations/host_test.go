@@ -31,9 +31,10 @@ done`
 // until the test ends.
 type host struct {
 	name, home string
-	blocks     int            // that were run
-	in         *os.File       // the shell's standard input
-	done       *bufio.Scanner // a line for each file that succeeded
+	settings   map[string]string // the variables that a page has its reader set
+	blocks     int               // that were run
+	in         *os.File          // the shell's standard input
+	done       *bufio.Scanner    // a line for each file that succeeded
 }
 
 // newHost starts a shell that inherits only PATH from this process.
