@@ -40,6 +40,7 @@ var noDryRun = map[string]string{
 	"token create":    "shows a secret, which a dry run cannot",
 	"token rotate":    "shows a secret, which a dry run cannot",
 	"token revoke":    "ends one token, by its id",
+	"rescue":          "changes nothing without --repair and --to, and says what they would do",
 	"run":             "starts an agent",
 	"service install": "--print shows the unit",
 	"service remove":  "stops a program of the user, whose data stay",

@@ -18,7 +18,7 @@ var verbGroups = []struct {
 	FileTitle string
 	verbs     string
 }{
-	{"Agents on this host:", "run resume watch service import ps claim release"},
+	{"Agents on this host:", "run resume rescue watch service import ps claim release"},
 	{"Reading sessions:", "ls info usage tree context entries children heads attach tail search history lineage export"},
 	{"Writing to sessions:", "new append label name branch fork merge checkpoint"},
 	{"Cleaning up:", "rm prune hold redact erase retention"},

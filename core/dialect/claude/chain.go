@@ -24,6 +24,7 @@ type node struct {
 type thread struct {
 	nodes []node
 	ids   map[string]int // of several lines with one uuid, the last
+	order []int          // byTime, once it is needed
 }
 
 // readThread reads the lines of the main file that have a uuid and are not those
@@ -92,30 +93,34 @@ func text(v jsjson.Value) string {
 // parent of another.
 const bridged = 5000
 
-// chain returns the nodes from the root to the node at, in order. Where a parent
-// is missing, the latest earlier line stands for it if it is recent.
+// chain returns the nodes from the root to the node at, in order.
 func (t *thread) chain(at int) []int {
-	var byTime []int
 	var way []int
 	seen := make([]bool, len(t.nodes))
 	for at >= 0 && !seen[at] {
 		seen[at] = true
 		way = append(way, at)
-		n := &t.nodes[at]
-		up, ok := t.ids[n.parent]
-		switch {
-		case n.parent == "":
-			up = -1
-		case !ok:
-			if byTime == nil {
-				byTime = t.byTime()
-			}
-			up = t.bridge(byTime, n.millis)
-		}
-		at = up
+		at, _ = t.up(at)
 	}
 	slices.Reverse(way)
 	return way
+}
+
+// up returns the node before the node at, or -1 if there is none. If the parent is
+// missing, the latest earlier line stands for it if it is recent.
+func (t *thread) up(at int) (up int, missing bool) {
+	n := &t.nodes[at]
+	if n.parent == "" {
+		return -1, false
+	}
+	if up, ok := t.ids[n.parent]; ok {
+		return up, false
+	}
+	if t.order == nil {
+		t.order = t.byTime()
+	}
+	up = t.bridge(t.order, n.millis)
+	return up, up < 0
 }
 
 // byTime returns the dated nodes in the order of their times.

@@ -252,5 +252,24 @@ func FuzzFile(f *testing.F) {
 		if !bytes.Equal(files[0].Data, data) {
 			t.Errorf("the file is %q, want %q", files[0].Data, data)
 		}
+		checkExamine(t, data)
 	})
+}
+
+// checkExamine checks that an examination counts each message once, and that lines
+// added by a repair are lines.
+func checkExamine(t *testing.T, data []byte) {
+	t.Helper()
+	for _, join := range []bool{false, true} {
+		x := examine(t, data, join)
+		if x.Lost() < 0 {
+			t.Errorf("%d of %d messages are lost: %+v", x.Lost(), x.Messages, x)
+		}
+		for line := range bytes.Lines(x.Append) {
+			if len(line) > 1 && !readLine(bytes.TrimSuffix(line, []byte("\n"))).ok {
+				t.Errorf("the repair adds %q", line)
+			}
+		}
+		examine(t, append(bytes.Clone(data), x.Append...), join)
+	}
 }

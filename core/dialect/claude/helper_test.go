@@ -1,9 +1,9 @@
 package claude
 
 import (
-	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/bundle"
@@ -14,7 +14,7 @@ const sid = "11111111-2222-4333-8444-555555555555"
 
 // at returns the time so many milliseconds into the session.
 func at(ms int) string {
-	return fmt.Sprintf("2026-01-02T03:%02d:%02d.%03dZ", ms/60000, ms/1000%60, ms%1000)
+	return time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC).Add(time.Duration(ms) * time.Millisecond).Format("2006-01-02T15:04:05.000Z")
 }
 
 // say makes a line of the conversation.

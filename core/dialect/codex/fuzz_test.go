@@ -38,6 +38,13 @@ func FuzzFile(f *testing.F) {
 				continue
 			}
 			checkSession(t, d, file)
+			data := map[string][]byte{}
+			for _, f := range files {
+				data[f.Path] = f.Data
+			}
+			if x, err := d.Examine(bundle.Main, data, false); err != nil || x.Lost() < 0 {
+				t.Errorf("%v: %+v", err, x)
+			}
 		}
 		if file, err := d.File(a); err == nil {
 			checkSession(t, d, file)

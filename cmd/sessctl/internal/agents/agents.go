@@ -17,6 +17,7 @@ func Commands(c *cli.App) []*cobra.Command {
 		claimCmd(a),
 		psCmd(a),
 		releaseCmd(a),
+		rescueCmd(a),
 		resumeCmd(a),
 		runCmd(a),
 		serviceCmd(a),

@@ -169,11 +169,17 @@ func (a app) importFile(ctx context.Context, node *client.Client, file foundFile
 		return out
 	}
 	if file.bundle != nil {
-		data, err := a.pack(file.bundle)
+		files, err := a.Read(file.bundle)
 		if err != nil {
 			out.err = err
 			return out
 		}
+		packed, err := file.bundle.Rules.Pack(file.bundle.Main, files)
+		if err != nil {
+			out.err = err
+			return out
+		}
+		data := core.Lines(packed.Header.Before(packed.Entries))
 		out.err = a.importFrom(ctx, node, bytes.NewReader(data), int64(len(data)), f, &out, bar)
 		return out
 	}
@@ -195,7 +201,7 @@ func (a app) importFrom(ctx context.Context, node *client.Client, body io.Reader
 	name := out.file.name
 	// The beginning of the file has the session id, which selects the claim. A file
 	// that fits into memory is read completely and compared with the log.
-	most := int64(headerWithin)
+	most := int64(cli.HeaderWithin)
 	if size >= 0 && size <= comparedUpTo {
 		most = size
 	}
@@ -276,9 +282,6 @@ func deletedSession(id core.SessionID) error {
 	return cli.Hintf(fmt.Errorf("session %s is in the trash, or was erased%w", id, hint.Silent(core.ErrDeleted)),
 		"if it is in the trash, restore it and import the file again: sessctl rm --undo %s", id)
 }
-
-// headerWithin is how many bytes of a file are searched for its header.
-const headerWithin = 64 << 10
 
 // A glimpse is what the beginning of a file shows. It is empty if that is not a
 // session.

@@ -64,9 +64,9 @@ func (a app) importAll(ctx context.Context, node *client.Client, files []foundFi
 	go func() {
 		for i, file := range files {
 			g.Go(func() error {
-				weight := min(max(file.size, headerWithin), importBytes)
+				weight := min(max(file.size, cli.HeaderWithin), importBytes)
 				if file.size > comparedUpTo {
-					weight = headerWithin
+					weight = cli.HeaderWithin
 				}
 				if err := memory.Acquire(ctx, weight); err != nil {
 					results[i] <- importResult{file: file, err: err}

@@ -13,7 +13,7 @@ type foundFile struct {
 	name   string
 	size   int64 // -1 if unknown
 	err    error
-	bundle *fileSet // of several files; name is the main one
+	bundle *cli.FileSet // of several files; name is the main one
 }
 
 // sessionFiles returns the files of names: each file itself, and for a directory
@@ -30,8 +30,8 @@ func sessionFiles(names []string) ([]foundFile, error) {
 				size = info.Size()
 			}
 			file := foundFile{name: name, size: size} // errors are returned when it is read
-			if b, ok := bundleOf(name); ok && size >= 0 {
-				file.bundle, file.size = &b, b.size()
+			if b, ok := cli.BundleOf(name); ok && size >= 0 {
+				file.bundle, file.size = &b, b.Size()
 			}
 			files = append(files, file)
 			continue
@@ -62,14 +62,14 @@ func sessionFiles(names []string) ([]foundFile, error) {
 func withBundles(dir string, files []foundFile) []foundFile {
 	of := map[string]bool{}
 	var all []foundFile
-	for _, b := range bundlesBelow(dir) {
-		for _, name := range b.names() {
+	for _, b := range cli.BundlesBelow(dir) {
+		for _, name := range b.Names() {
 			of[name] = true
 		}
 		if b.Main == "" {
 			continue
 		}
-		all = append(all, foundFile{name: filepath.Join(dir, filepath.FromSlash(b.Main)), size: b.size(), bundle: &b})
+		all = append(all, foundFile{name: filepath.Join(dir, filepath.FromSlash(b.Main)), size: b.Size(), bundle: &b})
 	}
 	for _, f := range files {
 		if !of[f.name] {

@@ -1,4 +1,4 @@
-package write
+package cli
 
 import (
 	"fmt"
@@ -10,22 +10,24 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/bundle"
 	"github.com/sesslog/sesslog/core/dialect"
 )
 
-// A fileSet is the files of one session of which the agent keeps several.
-type fileSet struct {
+// HeaderWithin is how many bytes of a file are searched for its header.
+const HeaderWithin = 64 << 10
+
+// A FileSet is the files of one session of which the agent keeps several.
+type FileSet struct {
 	bundle.Bundle
-	rules bundle.Bundler
+	Rules bundle.Bundler
 	root  string // the directory that the paths are below
 }
 
 // bundles returns the sessions of several files among paths, which are relative
 // to root.
-func bundles(root string, paths []string) (all []fileSet) {
+func bundles(root string, paths []string) (all []FileSet) {
 	read := func(p string) []byte { return beginning(filepath.Join(root, filepath.FromSlash(p))) }
 	dialects := dialect.All()
 	for _, name := range slices.Sorted(maps.Keys(dialects)) {
@@ -34,7 +36,7 @@ func bundles(root string, paths []string) (all []fileSet) {
 			continue
 		}
 		for _, b := range rules.Bundles(paths, read) {
-			all = append(all, fileSet{b, rules, root})
+			all = append(all, FileSet{b, rules, root})
 		}
 	}
 	return all
@@ -42,24 +44,24 @@ func bundles(root string, paths []string) (all []fileSet) {
 
 // beginning returns the first bytes of a regular file, or nil.
 func beginning(path string) []byte {
-	f, size, err := cli.OpenFile(path)
+	f, size, err := OpenFile(path)
 	if err != nil || size < 0 {
 		return nil
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, headerWithin))
+	b, err := io.ReadAll(io.LimitReader(f, HeaderWithin))
 	if err != nil {
 		return nil
 	}
 	return b
 }
 
-// bundlesBelow returns the sessions of several files in and below dir.
-func bundlesBelow(dir string) []fileSet {
+// BundlesBelow returns the sessions of several files in and below dir.
+func BundlesBelow(dir string) []FileSet {
 	var paths []string
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return nil // filesBelow reports it
+			return nil // WalkSessions reports it
 		}
 		if rel, err := filepath.Rel(dir, path); err == nil && d.Type().IsRegular() {
 			paths = append(paths, filepath.ToSlash(rel))
@@ -69,8 +71,8 @@ func bundlesBelow(dir string) []fileSet {
 	return bundles(dir, paths)
 }
 
-// bundleOf returns the session of several files whose main file is name.
-func bundleOf(name string) (fileSet, bool) {
+// BundleOf returns the session of several files whose main file is name.
+func BundleOf(name string) (FileSet, bool) {
 	dir, base := filepath.Dir(name), filepath.Base(name)
 	paths := []string{base}
 	companions := filepath.Join(dir, strings.TrimSuffix(base, filepath.Ext(base)))
@@ -87,11 +89,11 @@ func bundleOf(name string) (fileSet, bool) {
 			return b, true
 		}
 	}
-	return fileSet{}, false
+	return FileSet{}, false
 }
 
-// names returns the paths of the files as this host has them.
-func (b *fileSet) names() []string {
+// Names returns the paths of the files as this host has them.
+func (b *FileSet) Names() []string {
 	names := make([]string, len(b.Files))
 	for i, p := range b.Files {
 		names[i] = filepath.Join(b.root, filepath.FromSlash(p))
@@ -99,9 +101,9 @@ func (b *fileSet) names() []string {
 	return names
 }
 
-// size is the total size of the files now.
-func (b *fileSet) size() (total int64) {
-	for _, name := range b.names() {
+// Size is the total size of the files now.
+func (b *FileSet) Size() (total int64) {
+	for _, name := range b.Names() {
 		if info, err := os.Stat(name); err == nil {
 			total += info.Size()
 		}
@@ -109,30 +111,26 @@ func (b *fileSet) size() (total int64) {
 	return total
 }
 
-// pack reads the files and returns the session as one file.
-func (a app) pack(b *fileSet) ([]byte, error) {
+// Read reads the files, up to MaxFile bytes in all.
+func (a *App) Read(b *FileSet) ([]bundle.File, error) {
 	var files []bundle.File
 	left := a.MaxFile
-	for i, name := range b.names() {
-		f, size, err := cli.OpenFile(name)
+	for i, name := range b.Names() {
+		f, size, err := OpenFile(name)
 		if err != nil {
 			return nil, err
 		}
 		if size < 0 || size > left {
 			_ = f.Close()
-			return nil, fmt.Errorf("%s: its session is larger than %s: %w", name, cli.Bytes(a.MaxFile), core.ErrTooLarge)
+			return nil, fmt.Errorf("%s: its session is larger than %s: %w", name, Bytes(a.MaxFile), core.ErrTooLarge)
 		}
 		data, err := io.ReadAll(io.LimitReader(f, size)) // it may be growing
 		_ = f.Close()
 		if err != nil {
-			return nil, cli.FileError(name, err)
+			return nil, FileError(name, err)
 		}
 		left -= int64(len(data))
 		files = append(files, bundle.File{Path: b.Files[i], Data: data})
 	}
-	f, err := b.rules.Pack(b.Main, files)
-	if err != nil {
-		return nil, err
-	}
-	return core.Lines(f.Header.Before(f.Entries)), nil
+	return files, nil
 }

@@ -1,0 +1,332 @@
+package agents
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/agent"
+	"github.com/sesslog/sesslog/agent/follow"
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/optional"
+	"github.com/sesslog/sesslog/internal/atomicfile"
+)
+
+func rescueCmd(a app) *cobra.Command {
+	var f rescueFlags
+	cmd := &cobra.Command{
+		Use:   "rescue [TEXT]",
+		Short: "Show and repair what a resume would lose",
+		Long: `Reads the session files of all agents on this host, or those in and below --dir,
+and shows how many messages of each session its agent would send to the model if
+it resumed it now, and why not all. It needs no node. With TEXT it reads only
+files whose path contains it, such as an id.
+
+A message is not sent if it was before a compaction or is on a branch that the user
+left by rewinding; these are counted separately. The others are lost to the agent,
+although they are in the file:
+
+- A parent is missing, or a line is its own ancestor.
+- The agent would continue before the last message.
+- Lines are glued together or incomplete, or two messages have one id.
+- The file that a fork continues is missing.
+
+rescue also names files that are too large for the agent, and those that Claude
+Code deletes soon.
+
+--repair adds lines to the files, after which the agent reaches these messages. It
+never changes what a file has, and skips files that changed in the last two
+seconds. If adding lines does not suffice, --to DIR writes a repaired copy there,
+below the same path.
+
+A branch of several prompts that ended before the session continued elsewhere may
+be what the agent lost, or what the user left. --join adds it to the history.
+
+opencode keeps sessions in a database, which rescue does not read.
+
+With -o json: a list with an object for each session: agent, path, messages, sent,
+summarized, branches, lost, after (sent after the repair), repaired (the path that
+was written), error, and faults, a list with kind, line, text and repair (append,
+copy, or join).`,
+		Example: `sessctl rescue
+sessctl rescue --repair 7f3c
+sessctl rescue --dir ./backup/projects -o json`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, cancel := a.Within(cmd, cli.Forever)
+			defer cancel()
+			f.text = strings.Join(args, "")
+			return a.rescue(ctx, f)
+		},
+	}
+	cmd.Flags().StringVar(&f.dir, "dir", "", "read the files in and below `DIR`")
+	cmd.Flags().StringVar(&f.to, "to", "", "write repaired copies to `DIR`")
+	cmd.Flags().BoolVar(&f.repair, "repair", false, "add lines to the files, so that the agents reach what they lost")
+	cmd.Flags().BoolVar(&f.join, "join", false, "count branches that ended before the session continued as lost")
+	cmd.Flags().BoolVar(&f.all, "all", false, "show also sessions without faults")
+	return cmd
+}
+
+type rescueFlags struct {
+	dir, to, text     string
+	repair, join, all bool
+}
+
+// A patient is a session that was examined.
+type patient struct {
+	Agent string `json:"agent"`
+	Path  string `json:"path"`
+	optional.Examination
+	Lost     int    `json:"lost"`
+	After    *int   `json:"after,omitempty"`
+	Repaired string `json:"repaired,omitempty"`
+	Error    string `json:"error,omitempty"`
+
+	rel  string // of Path, below the root
+	size int64
+}
+
+func (a app) rescue(ctx context.Context, f rescueFlags) error {
+	roots := []follow.Root{{Path: f.dir}}
+	if f.dir == "" {
+		cwd, err := os.Getwd()
+		if err != nil {
+			return err
+		}
+		roots = agent.Roots(a.Env, cwd)
+	} else if _, err := os.Stat(f.dir); err != nil {
+		return cli.FileError(f.dir, err)
+	}
+	var all []*patient
+	for _, root := range roots {
+		found, err := a.examineBelow(ctx, root, f)
+		if err != nil {
+			return err
+		}
+		all = append(all, found...)
+	}
+	var failed error
+	for _, p := range all {
+		if err := a.repair(p, f); err != nil {
+			p.Error, failed = err.Error(), err
+		}
+	}
+	err := a.Print(cli.NotNil(all), func() error { return a.printPatients(all, f) })
+	return cmp.Or(err, failed)
+}
+
+// examineBelow examines the sessions in and below a directory.
+func (a app) examineBelow(ctx context.Context, root follow.Root, f rescueFlags) (all []*patient, err error) {
+	taken := map[string]bool{}
+	add := func(rules core.Dialect, main string, files map[string][]byte, dir string) {
+		x, err := optional.Examine(rules, main, files, f.join)
+		p := &patient{Agent: rules.Name(), rel: cmp.Or(x.File, main), Examination: x, Lost: x.Lost()}
+		p.Path = filepath.Join(dir, filepath.FromSlash(p.rel))
+		p.size = int64(len(files[p.rel]))
+		if err != nil {
+			p.Error = err.Error()
+		}
+		if y, err := optional.Examine(rules, main, repaired(files, &x), false); err == nil && len(x.Append)+len(x.Copy) > 0 {
+			p.After = &y.Sent
+		}
+		a.addExpiry(p)
+		p.Faults = cli.NotNil(p.Faults)
+		all = append(all, p)
+	}
+	for _, b := range cli.BundlesBelow(root.Path) {
+		for _, name := range b.Names() {
+			taken[name] = true
+		}
+		_, ok := b.Rules.(optional.Examiner)
+		if !ok || b.Main == "" || root.Dialect != "" && root.Dialect != b.Rules.Name() || !strings.Contains(b.Main, f.text) {
+			continue
+		}
+		read, err := a.Read(&b)
+		if err != nil {
+			a.Notef("%v", err)
+			continue
+		}
+		files := map[string][]byte{}
+		for _, file := range read {
+			files[file.Path] = file.Data
+		}
+		add(b.Rules, b.Main, files, root.Path)
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+	}
+	cli.WalkSessions(root.Path, func(path string, _ fs.DirEntry, err error) {
+		rel, _ := filepath.Rel(root.Path, path)
+		if taken[path] || ctx.Err() != nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(rel, f.text) {
+			return
+		}
+		src, err := a.Find(ctx, path)
+		if err == nil {
+			rel = filepath.ToSlash(rel)
+			add(src.File.Rules, rel, map[string][]byte{rel: src.File.Data}, root.Path)
+		} else if !errors.Is(err, core.ErrInvalid) {
+			a.Notef("%v", err)
+		}
+	})
+	return all, ctx.Err()
+}
+
+// repaired returns files with the repair of x.
+func repaired(files map[string][]byte, x *optional.Examination) map[string][]byte {
+	out := map[string][]byte{}
+	for path, data := range files {
+		out[path] = data
+	}
+	out[x.File] = append(bytes.Clone(files[x.File]), x.Append...)
+	if x.Copy != nil {
+		out[x.File] = x.Copy
+	}
+	return out
+}
+
+// Claude Code deletes sessions that were not used for so many days, by default.
+// They are named a week before.
+const (
+	claudeDays = 30
+	warnDays   = 7
+)
+
+func (a app) addExpiry(p *patient) {
+	info, err := os.Stat(p.Path)
+	if err != nil || p.Agent != "claude" {
+		return
+	}
+	if left := claudeDays - int(a.Now().Sub(info.ModTime()).Hours()/24); left <= warnDays {
+		p.Faults = append(p.Faults, optional.Fault{
+			Kind: optional.Expires,
+			Text: fmt.Sprintf("by default Claude Code deletes it in %s; keep it with: sessctl import", cli.Count(max(left, 0), "day", "days")),
+		})
+	}
+}
+
+// settled is how long a file must not have changed before lines are added to it.
+const settled = 2 * time.Second
+
+// repair repairs the file of p as the flags say.
+func (a app) repair(p *patient, f rescueFlags) error {
+	if len(p.Copy) > 0 && f.to != "" {
+		path := filepath.Join(f.to, filepath.FromSlash(p.rel))
+		if err := atomicfile.MkdirAll(filepath.Dir(path)); err != nil {
+			return err
+		}
+		if err := atomicfile.WriteBytes(path, p.Copy); err != nil {
+			return err
+		}
+		p.Repaired = path
+		return nil
+	}
+	if !f.repair || len(p.Append) == 0 {
+		return nil
+	}
+	file, err := os.OpenFile(p.Path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return cli.FileError(p.Path, err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	if info.Size() != p.size || a.Now().Sub(info.ModTime()) < settled {
+		return fmt.Errorf("%s is being written; end its agent first: %w", p.Path, core.ErrConflict)
+	}
+	if _, err := file.Write(p.Append); err != nil {
+		return err
+	}
+	if err := file.Sync(); err != nil {
+		return err
+	}
+	p.Repaired = p.Path
+	// Agents list sessions by the times of their files.
+	return os.Chtimes(p.Path, time.Time{}, info.ModTime())
+}
+
+const rescueColumns = 100
+
+func (a app) printPatients(all []*patient, f rescueFlags) error {
+	faulty, append, other := 0, 0, 0
+	for _, p := range all {
+		if len(p.Faults) == 0 && p.Error == "" && !f.all {
+			continue
+		}
+		if err := a.printPatient(p); err != nil {
+			return err
+		}
+		if len(p.Faults) > 0 || p.Error != "" {
+			faulty++
+		}
+		if p.Repaired == "" && len(p.Append) > 0 {
+			append++
+		}
+		if p.Repaired == "" && len(p.Copy) > 0 {
+			other++
+		}
+	}
+	if err := a.Printf("%s, %d without faults", cli.Count(len(all), "session", "sessions"), len(all)-faulty); err != nil {
+		return err
+	}
+	if append > 0 {
+		a.Notef("%s can be repaired with: sessctl rescue --repair", cli.Count(append, "file", "files"))
+	}
+	if other > 0 {
+		a.Notef("a repaired copy of %s is written with: sessctl rescue --to DIR", cli.Count(other, "file", "files"))
+	}
+	return nil
+}
+
+func (a app) printPatient(p *patient) error {
+	home, path := a.Env("HOME"), p.Path
+	if rest, ok := strings.CutPrefix(path, home+"/"); ok && home != "" {
+		path = "~/" + rest
+	}
+	state := fmt.Sprintf("%d of %s sent", p.Sent, cli.Count(p.Messages, "message", "messages"))
+	lost := ""
+	if p.Lost > 0 {
+		lost = fmt.Sprintf("%d lost", p.Lost)
+	}
+	state = cli.Join(", ", state, someOf(p.Summarized, "before a compaction"), someOf(p.Branches, "on branches"), lost)
+	if p.After != nil && *p.After != p.Sent {
+		state += fmt.Sprintf("; after a repair %d", *p.After)
+	}
+	if err := a.Printf("%s\n  %s", cli.Plain(path), cli.Wrapped(p.Agent+": "+state, rescueColumns, 2)); err != nil {
+		return err
+	}
+	for _, f := range p.Faults {
+		text := f.Text
+		if f.Line > 0 {
+			text = fmt.Sprintf("line %d: %s", f.Line, text)
+		}
+		if err := a.Printf("  %s", cli.Wrapped("- "+cli.Plain(text), rescueColumns, 4)); err != nil {
+			return err
+		}
+	}
+	if p.Error != "" {
+		return a.Printf("  %s", cli.Wrapped("- "+cli.Plain(p.Error), rescueColumns, 4))
+	}
+	if p.Repaired != "" {
+		return a.Printf("  repaired: %s", cli.Plain(p.Repaired))
+	}
+	return nil
+}
+
+func someOf(n int, where string) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprint(n, " ", where)
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sesslog/sesslog/internal/testkit"
+)
+
+const claudeLine = `{"parentUuid":PARENT,"isSidechain":false,"type":"user","message":{"role":"user","content":"UUID"},"uuid":"UUID","timestamp":"2026-01-02T03:MM:00.000Z","cwd":"/lab","sessionId":"` + bundleID + `"}` + "\n"
+
+func claudeTalk(minute, parent, uuid string) string {
+	if parent != "null" {
+		parent = `"` + parent + `"`
+	}
+	return strings.NewReplacer("PARENT", parent, "UUID", uuid, "MM", minute).Replace(claudeLine)
+}
+
+// writeOld writes files that changed a minute ago.
+func writeOld(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		testkit.Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		testkit.Must(t, os.WriteFile(path, []byte(text), 0o600))
+		old := time.Now().Add(-time.Minute)
+		testkit.Must(t, os.Chtimes(path, old, old))
+	}
+}
+
+func TestRescueRepairsByAppending(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	name := ".claude/projects/-lab/" + bundleID + ".jsonl"
+	broken := claudeTalk("01", "null", "a") + claudeTalk("02", "a", "b") + claudeTalk("09", "gone", "c")
+	files := map[string]string{
+		name: broken,
+		".claude/projects/-lab/" + bundleID + "/subagents/agent-a.jsonl": strings.ReplaceAll(claudeTalk("01", "null", "s"), "false", "true"),
+		".pi/agent/sessions/--lab--/x.jsonl":                             talk("a"),
+		".codex/sessions/2026/01/02/rollout-2026-01-02T03-04-05-019c0000-0000-7000-8000-00000000000a.jsonl": `{"timestamp":"t","ordinal":0,"type":"session_meta","payload":{"id":"019c0000-0000-7000-8000-00000000000a","cwd":"/lab","timestamp":"2026-01-02T03:04:05.000Z","history_mode":"paginated"}}` + "\n" +
+			`{"timestamp":"t","ordinal":1,"type":"response_item","payload":{"type":"message","role":"user","content":[]}}` + "\n",
+	}
+	writeOld(t, f.home, files)
+	r := f.run("rescue")
+	wantResult(t, r, 0, "claude: 1 of 3 messages sent, 2 lost; after a repair 3\n  - line 3: its parent gone is not in the file", "sessctl rescue --repair")
+	if !strings.Contains(r.out, "3 sessions, 2 without faults") {
+		t.Errorf("%s", r.out)
+	}
+	wantColumns(t, r.out+f.run("rescue", "--help").out, 100)
+	wantText(t, filepath.Join(f.home, name), broken)
+
+	var list []struct {
+		Agent       string
+		Lost, After int
+		Repaired    string
+		Faults      []struct{ Kind, Repair string }
+	}
+	r = f.run("rescue", "--repair", "-o", "json", bundleID)
+	if err := json.Unmarshal([]byte(r.out), &list); err != nil || len(list) != 1 || list[0].Lost != 2 || list[0].After != 3 ||
+		list[0].Repaired != filepath.Join(f.home, name) || list[0].Faults[0].Kind != "missing-parent" || list[0].Faults[0].Repair != "append" {
+		t.Errorf("%v: %s", err, r.out)
+	}
+	b, err := os.ReadFile(filepath.Join(f.home, name))
+	if err != nil || !strings.HasPrefix(string(b), broken) {
+		t.Errorf("the file was rewritten: %v\n%s", err, b)
+	}
+	wantResult(t, f.run("rescue", "--all"), 0, "claude: 3 of 3 messages sent", "")
+}
+
+func TestRescueLeavesFilesInUse(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	name := ".claude/projects/-lab/" + bundleID + ".jsonl"
+	broken := claudeTalk("01", "null", "a") + `{"torn`
+	writeOld(t, f.home, map[string]string{name: broken})
+	now := time.Now().Add(time.Minute)
+	testkit.Must(t, os.Chtimes(filepath.Join(f.home, name), now, now))
+	wantResult(t, f.run("rescue", "--repair"), 5, "", "is being written; end its agent first")
+	wantText(t, filepath.Join(f.home, name), broken)
+}
+
+func TestRescueWritesCopiesBelowDir(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	file := "-lab/" + bundleID + ".jsonl"
+	broken := claudeTalk("01", "null", "a") + claudeTalk("02", "a", "b") + strings.Replace(claudeTalk("03", "b", "a"), `"content":"a"`, `"content":"other"`, 1)
+	writeOld(t, f.home, map[string]string{"in/" + file: broken})
+	to := t.TempDir()
+	wantResult(t, f.run("rescue", "--dir", filepath.Join(f.home, "in"), "--repair", "--to", to), 0, "repaired: "+filepath.Join(to, file), "")
+	wantText(t, filepath.Join(f.home, "in", file), broken)
+	wantResult(t, f.run("rescue", "--dir", to, "--all"), 0, "claude: 3 of 3 messages sent\n1 session, 1 without faults", "")
+}
+
+// Sessions that Claude Code deletes are named in time.
+func TestRescueNamesSessionsThatExpire(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	name := ".claude/projects/-lab/" + bundleID + ".jsonl"
+	writeOld(t, f.home, map[string]string{name: claudeTalk("01", "null", "a")})
+	old := time.Now().Add(-26 * 24 * time.Hour)
+	testkit.Must(t, os.Chtimes(filepath.Join(f.home, name), old, old))
+	wantResult(t, f.run("rescue"), 0, "Claude Code deletes it in 4 days; keep it with: sessctl import", "")
+}
+
+func wantColumns(t *testing.T, text string, most int) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		if len(line) > most+1 {
+			t.Errorf("a line has more than %d columns: %s", most, line)
+		}
+	}
+}
+
+func wantText(t *testing.T, path, want string) {
+	t.Helper()
+	if b, err := os.ReadFile(path); err != nil || string(b) != want {
+		t.Errorf("%s changed: %v\n%s", path, err, b)
+	}
+}
