@@ -201,7 +201,7 @@ func (t *Taker) previous(ctx context.Context, names []RunName) (*Run, error) {
 
 func compareSessions(a, b Session) int { return cmp.Compare(a.ID, b.ID) }
 
-// again calls read until it succeeds, fails for good, or was tried often enough.
+// again calls read until it succeeds, fails permanently, or was tried often enough.
 func again(ctx context.Context, read func() error) error {
 	err := read()
 	for n := 1; errors.Is(err, core.ErrUnavailable) && n < attempts; n++ {
