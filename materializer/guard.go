@@ -31,14 +31,15 @@ type Guard struct {
 
 	noting sync.Mutex // held while a loss is noted, so that the bucket has the latest note
 
-	mu     sync.Mutex
-	losses map[core.SessionID]*report.Loss
+	mu      sync.Mutex
+	losses  map[core.SessionID]*report.Loss
+	corrupt map[core.SessionID]string // why, see SetCorrupt
 }
 
 // NewGuard returns a Guard of log. It knows of nothing until it is used by a
 // Materializer.
 func NewGuard(log *stream.Log, snapshots *Snapshots, logger *slog.Logger) *Guard {
-	return &Guard{log: log, snapshots: snapshots, logger: cmp.Or(logger, slog.Default()), wake: make(chan struct{}, 1), losses: map[core.SessionID]*report.Loss{}}
+	return &Guard{log: log, snapshots: snapshots, logger: cmp.Or(logger, slog.Default()), wake: make(chan struct{}, 1), losses: map[core.SessionID]*report.Loss{}, corrupt: map[core.SessionID]string{}}
 }
 
 // Losses returns the losses that are neither healed nor accepted, by session.

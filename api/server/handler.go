@@ -163,6 +163,7 @@ func (s *Server) serve(rt *route, h handler) http.Handler {
 			s.logAccess(r, who, "broken")
 			panic(http.ErrAbortHandler) // the caller must see that the answer is not whole
 		}
+		s.noteCorrupt(r, err)
 		setRetryAfter(w, err)
 		d := writeProblem(w, err)
 		s.logAccess(r, who, d.Code)
@@ -170,6 +171,17 @@ func (s *Server) serve(rt *route, h handler) http.Handler {
 			s.cfg.Logger.Warn("request failed", append(requestAttrs(r), "status", d.Status, "code", d.Code, "err", err)...)
 		}
 	})
+}
+
+// noteCorrupt remembers a session that cannot be read because it is corrupt, for status
+// and doctor.
+func (s *Server) noteCorrupt(r *http.Request, err error) {
+	if r.Method != http.MethodGet || !errors.Is(err, core.ErrCorrupt) {
+		return
+	}
+	if id, bad := core.ParseSessionID(r.PathValue("id")); bad == nil {
+		s.cfg.Materializer.Guard().SetCorrupt(id, err)
+	}
 }
 
 // errAborted is a failure after the answer began.

@@ -48,6 +48,9 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) error {
 	if n := len(s.cfg.Materializer.Guard().Losses()); n > 0 {
 		st.Healthy, st.Summary = false, fmt.Sprintf("the log has lost records of %d sessions; see: sessctl doctor", n)
 	}
+	if n := len(s.cfg.Materializer.Guard().Corrupt()); n > 0 && st.Healthy {
+		st.Healthy, st.Summary = false, fmt.Sprintf("%d sessions are corrupt; see: sessctl doctor", n)
+	}
 	if err := s.ready(r.Context()); err != nil {
 		st.Healthy, st.Summary = false, "not ready: "+err.Error()
 	}

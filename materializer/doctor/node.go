@@ -136,6 +136,28 @@ func (d *Doctor) moves(ctx context.Context, shard int, from, to uint64) bool {
 	}
 }
 
+// verifiedMost is how many sessions that were found to be corrupt are verified again.
+const verifiedMost = 20
+
+// corrupt reports the sessions that requests or verifications found to be corrupt, and
+// that are not intact meanwhile.
+func (d *Doctor) corrupt(ctx context.Context, f *finder) (string, error) {
+	g := d.Materializer.Guard()
+	for i, c := range g.Corrupt() {
+		if i == verifiedMost {
+			break
+		}
+		if _, err := d.Verifier.Verify(ctx, c.Session); ctx.Err() != nil {
+			return "", err
+		}
+	}
+	left := g.Corrupt()
+	for _, c := range left {
+		f.add(report.Danger, string(c.Session), "it is corrupt: "+c.Why, "sessctl verify --repair "+string(c.Session))
+	}
+	return count(len(left), "session was", "sessions were") + " found to be corrupt since the node started", nil
+}
+
 func (d *Doctor) losses(_ context.Context, f *finder) (string, error) {
 	l := d.Sessions.Losses()
 	if l.Rewritten > 0 {

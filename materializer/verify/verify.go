@@ -53,7 +53,26 @@ type Verifier struct {
 // answer. What is wrong with the session is in the report.
 func (v *Verifier) Verify(ctx context.Context, id core.SessionID) (*report.Verification, error) {
 	r, _, err := v.look(ctx, id)
+	if err == nil || errors.Is(err, core.ErrCorrupt) || errors.Is(err, core.ErrNotFound) || errors.Is(err, core.ErrDeleted) {
+		v.Materializer.Guard().SetCorrupt(id, corruption(r, err))
+	}
 	return r, err
+}
+
+// corruption returns why a verified session is corrupt, nil if it is not.
+func corruption(r *report.Verification, err error) error {
+	if errors.Is(err, core.ErrCorrupt) {
+		return err
+	}
+	if err != nil {
+		return nil
+	}
+	for _, p := range r.Problems {
+		if p.Kind != Row && p.Kind != Lost && p.Kind != Stray {
+			return fmt.Errorf("%s: %s", p.What, p.Detail)
+		}
+	}
+	return nil
 }
 
 func (v *Verifier) look(ctx context.Context, id core.SessionID) (*report.Verification, *engine.Inspection, error) {

@@ -271,10 +271,30 @@ func TestFlippedBitInBlobOrSnapshotIsReportedAndNotServed(t *testing.T) {
 				t.Errorf("a damaged snapshot is handed out: %v", err)
 			}
 		}
+		saysCorrupt(t, c, file.ID, true)
 		say(t, c, other, "still", client.AppendOptions{})
 		intact(t, c, other)
 		flipped() // flip it back
+		saysCorrupt(t, c, file.ID, false)
 		intact(t, c, file.ID)
+	}
+}
+
+// saysCorrupt fails the test unless doctor and then status report a session as corrupt,
+// or do not.
+func saysCorrupt(t *testing.T, c *client.Client, id string, want bool) {
+	t.Helper()
+	found, err := c.Doctor(harness.Timeout(t), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	says := slices.ContainsFunc(found.Findings, func(f report.Finding) bool { return f.Check == "corruption" && f.What == id })
+	if says != want {
+		t.Errorf("doctor reports a corrupt session: %v, want %v: %+v", says, want, found.Findings)
+	}
+	st, err := c.Status(harness.Timeout(t))
+	if err != nil || st.Healthy == want {
+		t.Errorf("status: %q, %v", st.Summary, err)
 	}
 }
 
