@@ -3,23 +3,26 @@ package damage_test
 import (
 	"math/rand/v2"
 	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 )
 
-// A way of damaging a file. older is the same file as it was some time before, "" if it
-// did not exist.
+// A way of damaging a file. other is the same file as it was some time before, or
+// another file of its kind; "" if there is none.
 type way struct {
 	name   string
-	damage func(tb testing.TB, r *rand.Rand, path, older string)
+	damage func(tb testing.TB, r *rand.Rand, path, other string)
 }
 
 var ways = []way{
 	{"flip", func(tb testing.TB, r *rand.Rand, path, _ string) {
 		b := read(tb, path)
-		if len(b) > 0 {
-			b[r.IntN(len(b))] ^= 1 << r.IntN(8)
+		flip(b, r)
+		write(tb, path, b)
+	}},
+	{"flips", func(tb testing.TB, r *rand.Rand, path, _ string) {
+		b := read(tb, path)
+		for range 2 + r.IntN(30) {
+			flip(b, r)
 		}
 		write(tb, path, b)
 	}},
@@ -32,8 +35,8 @@ var ways = []way{
 			tb.Fatal(err)
 		}
 	}},
-	{"older", func(tb testing.TB, _ *rand.Rand, path, older string) {
-		if b, err := os.ReadFile(older); err == nil {
+	{"swap", func(tb testing.TB, _ *rand.Rand, path, other string) {
+		if b, err := os.ReadFile(other); err == nil {
 			write(tb, path, b)
 		}
 	}},
@@ -46,25 +49,10 @@ var ways = []way{
 	}},
 }
 
-// kindOf returns the kind of a file by its path below the data directory, "" for one
-// that has nothing.
-func kindOf(path string) string {
-	parts := strings.Split(filepath.ToSlash(path), "/")
-	base := parts[len(parts)-1]
-	ext := filepath.Ext(base)
-	switch {
-	case strings.Contains(path, "lock"), strings.Contains(path, "/tmp/"):
-		return ""
-	case parts[0] == "nats" && strings.Contains(path, "/streams/SESS_"):
-		return "log " + strings.TrimLeft(ext, ".")
-	case parts[0] == "nats" && strings.Contains(path, "/streams/"):
-		return "other stream " + strings.TrimLeft(ext, ".")
-	case parts[0] == "blobs" && len(parts) > 1:
-		return "store " + parts[1]
-	case base == "index.db":
-		return "directory"
+func flip(b []byte, r *rand.Rand) {
+	if len(b) > 0 {
+		b[r.IntN(len(b))] ^= 1 << r.IntN(8)
 	}
-	return "other " + base
 }
 
 func read(tb testing.TB, path string) []byte {
@@ -75,6 +63,7 @@ func read(tb testing.TB, path string) []byte {
 	return b
 }
 
+// write writes in place: a file of the log may have a second name.
 func write(tb testing.TB, path string, b []byte) {
 	if err := os.Chmod(path, 0o600); err != nil {
 		tb.Fatal(err)

@@ -1,0 +1,281 @@
+package damage_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/report"
+	"github.com/sesslog/sesslog/test/e2e/harness"
+)
+
+const (
+	// maxMemory is the most memory that a node may need.
+	maxMemory = 1 << 30
+	// startTimeout is how long a node may take to be ready or to say why it is not.
+	startTimeout = 3 * time.Minute
+	// readTimeout is how long a session may take to be read or refused.
+	readTimeout = 30 * time.Second
+	// nameTimeout is how long a loss may take to be healed or named.
+	nameTimeout = 40 * time.Second
+)
+
+// A trial is a case that runs.
+type trial struct {
+	*fixture
+	t       *testing.T
+	n       *harness.Node
+	c       *client.Client
+	missing map[string]error // why a session is not whole
+	peak    int64            // of the node's memory
+}
+
+// run damages a copy of the fixture, starts a node on it, runs the collectors, starts it
+// again and returns the outcome.
+func (f *fixture) run(t *testing.T, dc damagedCase) (outcome string, peak int64, err error) {
+	tr := &trial{fixture: f, t: t, n: newNode(t)}
+	defer os.RemoveAll(tr.n.Data)
+	defer tr.n.Kill()
+	copyDir(t, f.dir(dc.killed), tr.n.Data)
+	dc.way.damage(t, rand.New(rand.NewPCG(dc.seed, 1)), filepath.Join(tr.n.Data, dc.path), dc.other)
+	outcome, err = tr.outcome()
+	if err != nil || outcome == refuses || outcome == whole && !dc.isOfSessions() && dc.seed%4 != 0 {
+		return outcome, tr.peak, err
+	}
+	then, err := tr.collect()
+	return worse(outcome, then), tr.peak, err
+}
+
+// worse returns the worse of two outcomes.
+func worse(a, b string) string {
+	return outcomes[max(slices.Index(outcomes, a), slices.Index(outcomes, b))]
+}
+
+// outcome starts the node and reads everything.
+func (tr *trial) outcome() (string, error) {
+	if isReady, err := tr.start(); err != nil || !isReady {
+		return refuses, err
+	}
+	if err := tr.readAll(); err != nil {
+		return "", err
+	}
+	tr.measure()
+	if tr.peak > maxMemory {
+		return "", fmt.Errorf("the node took %d MiB", tr.peak>>20)
+	}
+	if len(tr.missing) == 0 {
+		return whole, nil
+	}
+	outcome, err := tr.awaitNamed()
+	if err == nil && len(tr.n.Complaints()) == 0 {
+		err = fmt.Errorf("%v, and the node's log has no warning", tr.missing)
+	}
+	return outcome, err
+}
+
+// start reports whether the node became ready. If it ended instead, its log must say why.
+func (tr *trial) start() (bool, error) {
+	tr.n.Launch(tr.t)
+	for deadline := time.Now().Add(startTimeout); ; {
+		r, err := http.Get("http://" + tr.n.Arg("--listen") + "/readyz")
+		if err == nil {
+			_ = r.Body.Close()
+		}
+		if err == nil && r.StatusCode == http.StatusOK {
+			tr.n.AwaitReady(tr.t)
+			tr.c = tr.n.Client()
+			return true, nil
+		}
+		select {
+		case <-tr.n.Done():
+			code := tr.n.Wait(tr.t)
+			if log := tr.n.Log(); code != 1 || !strings.Contains(log, "sessnode: ") {
+				return false, fmt.Errorf("the node ended with code %d and no reason: %s", code, log)
+			}
+			return false, nil
+		case <-time.After(10 * time.Millisecond):
+		}
+		if time.Now().After(deadline) {
+			return false, fmt.Errorf("the node is neither ready nor does it end: %s", tr.n.Log())
+		}
+	}
+}
+
+// readAll reads every session. It returns an error if one has wrong bytes, or cannot be
+// read and is not reported as corrupt.
+func (tr *trial) readAll() error {
+	tr.missing = map[string]error{}
+	for id, want := range tr.files {
+		ctx, cancel := context.WithTimeout(tr.t.Context(), readTimeout)
+		got, err := export(ctx, tr.c, id)
+		cancel()
+		switch {
+		case err != nil && !errors.Is(err, core.ErrCorrupt) && !errors.Is(err, core.ErrNotFound):
+			return fmt.Errorf("session %s cannot be read, and is not reported as corrupt: %v", id, err)
+		case err != nil:
+			tr.missing[id] = err
+		case bytes.HasPrefix(got, want): // whole, and perhaps grown
+		case !bytes.HasPrefix(want, got):
+			return fmt.Errorf("session %s has wrong bytes: %d, want %d", id, len(got), len(want))
+		default:
+			tr.missing[id] = fmt.Errorf("%d of %d bytes", len(got), len(want))
+		}
+	}
+	return nil
+}
+
+// measure notes how much memory the running node has needed.
+func (tr *trial) measure() {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", tr.n.Pid()))
+	if err != nil {
+		return // on other systems
+	}
+	for line := range strings.Lines(string(b)) {
+		var kib int64
+		if n, _ := fmt.Sscanf(line, "VmHWM: %d kB", &kib); n == 1 {
+			tr.peak = max(tr.peak, kib<<10)
+		}
+	}
+}
+
+// awaitNamed returns once the sessions are whole again, or verify, doctor and status
+// name each.
+func (tr *trial) awaitNamed() (string, error) {
+	var last error
+	for deadline := time.Now().Add(nameTimeout); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		if tr.isWhole() {
+			return healed, nil
+		}
+		if last = tr.isNamed(); last == nil {
+			return named, nil
+		}
+	}
+	return "", last
+}
+
+func (tr *trial) isWhole() bool {
+	for id := range tr.missing {
+		got, err := export(harness.Timeout(tr.t), tr.c, id)
+		if err != nil || !bytes.HasPrefix(got, tr.files[id]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (tr *trial) isNamed() error {
+	ctx := harness.Timeout(tr.t)
+	doctor, err := tr.c.Doctor(ctx, false)
+	if err != nil {
+		return err
+	}
+	for id, why := range tr.missing {
+		if got, err := export(ctx, tr.c, id); err == nil && bytes.HasPrefix(got, tr.files[id]) {
+			continue
+		}
+		r, err := tr.c.Verify(ctx, id)
+		if err == nil && len(r.Problems) == 0 {
+			return fmt.Errorf("session %s: %v, and verify finds nothing", id, why)
+		}
+		if err != nil && !errors.Is(err, core.ErrCorrupt) {
+			return fmt.Errorf("session %s: %v, and verify: %v", id, why, err)
+		}
+	}
+	if doctor.Worst().Compare(report.Warning) < 0 {
+		return fmt.Errorf("%v, and doctor finds %+v", tr.missing, doctor.Findings)
+	}
+	st, err := tr.c.Status(ctx)
+	if err == nil && st.Healthy {
+		err = fmt.Errorf("%v, and status: %s", tr.missing, st.Summary)
+	}
+	return err
+}
+
+// collect lets the sessions grow, runs all collectors, starts the node again and returns
+// the outcome: this start may find damage that the first did not, as it follows a kill -9.
+// What an unhealed loss may need is still there: the latest
+// snapshot of the session, and all blobs that sessions reference.
+func (tr *trial) collect() (string, error) {
+	ctx := harness.Timeout(tr.t)
+	for id := range tr.files { // those that lost something refuse this
+		if _, err := tr.c.Append(ctx, id, []byte(harness.Message("user", "after the damage")), client.AppendOptions{}); err == nil {
+			_, _ = tr.c.Checkpoint(ctx, id)
+		}
+	}
+	tr.n.Kill()
+	snapshots, blobs := tr.objects("snapshots"), tr.objects("blobs")
+	if err := collect(tr.t, tr.n.Data); err != nil {
+		return "", err
+	}
+	left := tr.objects("blobs")
+	outcome, err := tr.outcome()
+	if err == nil && outcome == refuses {
+		err = errors.New("the node does not start")
+	}
+	if err != nil {
+		return "", fmt.Errorf("after the collectors: %w", err)
+	}
+	if outcome == named {
+		err = tr.isKept(snapshots, blobs, left)
+	}
+	return outcome, err
+}
+
+// isKept checks that what an unhealed loss may need was not deleted: of the snapshots and
+// blobs that were there before the collectors ran.
+func (tr *trial) isKept(snapshots, blobs, left map[string]bool) error {
+	for path := range blobs {
+		if !left[path] && !isGarbage(path) {
+			return fmt.Errorf("%v, and blob %s was deleted", tr.missing, path)
+		}
+	}
+	for id, why := range tr.missing {
+		if latest := latestOf(snapshots, id); latest != latestOf(tr.objects("snapshots"), id) {
+			return fmt.Errorf("session %s: %v, and its latest snapshot %s was deleted", id, why, latest)
+		}
+	}
+	return nil
+}
+
+// isGarbage reports whether no session of the fixture references a blob.
+func isGarbage(path string) bool {
+	for _, content := range garbage {
+		if strings.HasSuffix(path, strings.TrimPrefix(core.DigestOf([]byte(content)).String(), "sha256:")) {
+			return true
+		}
+	}
+	return false
+}
+
+// latestOf returns the last of a session's snapshots, whose names begin with the
+// record's number.
+func latestOf(keys map[string]bool, id string) (latest string) {
+	for key := range keys {
+		if strings.Contains(key, id) {
+			latest = max(latest, key)
+		}
+	}
+	return latest
+}
+
+// objects returns the objects of the node's store below a prefix.
+func (tr *trial) objects(prefix string) map[string]bool {
+	out := map[string]bool{}
+	dir := filepath.Join(tr.n.Data, "blobs", prefix)
+	if _, err := os.Stat(dir); err == nil {
+		walk(tr.t, dir, func(rel string, _ fs.FileInfo) { out[rel] = true })
+	}
+	return out
+}

@@ -1,0 +1,114 @@
+package damage_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sesslog/sesslog/blobstore"
+	"github.com/sesslog/sesslog/blobstore/fsblob"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/materializer/gc"
+	"github.com/sesslog/sesslog/materializer/index"
+	"github.com/sesslog/sesslog/stream"
+	"github.com/sesslog/sesslog/stream/embedded"
+)
+
+// collectors are the parts of a node that delete, in this process.
+type collectors struct {
+	log          *stream.Log
+	materializer *materializer.Materializer
+	blobs        *gc.Collector
+}
+
+// withCollectors calls f with the collectors of a stopped node's data directory. They
+// take everything for old enough.
+func withCollectors(ctx context.Context, data string, f func(*collectors) error) (err error) {
+	quiet := slog.New(slog.DiscardHandler)
+	server, err := embedded.Start(ctx, embedded.Config{Dir: filepath.Join(data, "nats"), GroupCommit: true, MaxStore: maxStore, Logger: quiet})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.Close()) }()
+	conn, err := server.Connect()
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	bucket, err := fsblob.Open(filepath.Join(data, "blobs"))
+	if err != nil {
+		return err
+	}
+	stored := blobstore.New(bucket).WithGrace(time.Nanosecond)
+	blobs, snapshots := materializer.NewBlobs(stored), materializer.NewSnapshots(bucket)
+	log, err := stream.OpenLog(ctx, conn, stream.LogConfig{Blobs: blobs, Durable: server.Durable})
+	if err != nil {
+		return err
+	}
+	rows, err := index.Open(ctx, index.Config{Path: filepath.Join(data, "index.db"), Log: log.Name(), Logger: quiet})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	guard := materializer.NewGuard(log, snapshots, quiet)
+	sessions := engine.NewSessions(engine.Config{
+		Log: log, Blobs: blobs, Snapshots: snapshots, Dialects: dialect.All(), Witness: guard, Logger: quiet,
+	})
+	defer sessions.Close(context.WithoutCancel(ctx))
+	c := &collectors{log: log}
+	c.materializer = materializer.New(materializer.Config{
+		Log: log, Sessions: sessions, Cache: materializer.NewCache(sessions, 16<<20), Snapshots: snapshots, Directory: rows, Guard: guard,
+		Garbage: 1, Grace: -1, Logger: quiet,
+	})
+	c.blobs = gc.New(gc.Config{
+		Log: log, Sessions: sessions, Bucket: bucket, Blobs: stored, Hold: guard.Hold, Logger: quiet,
+		Record: recordIn(bucket), Now: func() time.Time { return time.Now().Add(time.Hour) },
+	})
+	running, stop := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() { done <- c.materializer.Run(running) }()
+	defer func() {
+		stop()
+		if ran := <-done; !errors.Is(ran, context.Canceled) {
+			err = errors.Join(err, ran)
+		}
+	}()
+	return f(c)
+}
+
+// collect runs all collectors on a stopped node's data directory, twice: what the first
+// run of a collector leaves may be garbage for the second. Their errors are not of
+// interest, as they may refuse to delete anything.
+func collect(t *testing.T, data string) error {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	return withCollectors(ctx, data, func(c *collectors) error {
+		for range 2 {
+			_, _, _ = c.materializer.Collect(ctx, 0)
+			for shard := range c.log.Shards() {
+				_, _ = c.materializer.Truncate(ctx, shard)
+			}
+			_, _ = c.blobs.Run(ctx, gc.Request{Apply: true})
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("the collectors do not end: %w", core.ErrUnavailable)
+		}
+		return nil
+	})
+}
+
+// recordIn records deletions in a bucket.
+func recordIn(bucket blobstore.Bucket) func(context.Context, gc.Deletion) error {
+	return func(ctx context.Context, d gc.Deletion) error {
+		line := d.Run + "\n"
+		return bucket.Put(ctx, "reports/main/gc/"+d.Run+".jsonl", strings.NewReader(line), int64(len(line)))
+	}
+}
