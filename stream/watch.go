@@ -32,10 +32,15 @@ type Change struct {
 // Watch yields a Change for every message of a shard after position after, in order,
 // and waits for more. It ends when the caller stops ranging, or with an error,
 // including that of ctx. Messages that are not records are included, so that a
-// caller can detect that it has reached the shard's end.
+// caller can detect that it has reached the shard's end. If the last messages of a
+// single copy are damaged, a Change has only the position of the end.
 func (l *Log) Watch(ctx context.Context, shard int, after core.Pos) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
-		for m, err := range l.messages(ctx, shard, after) {
+		w := watcher{log: l, stream: streamName(l.cfg.Name, shard), at: after}
+		if l.cfg.Replicas == 1 {
+			w.passed = func(last core.Pos) bool { return yield(Change{Pos: last}, nil) }
+		}
+		for m, err := range l.watch(ctx, w) {
 			if err != nil {
 				yield(Change{}, err)
 				return
@@ -47,13 +52,8 @@ func (l *Log) Watch(ctx context.Context, shard int, after core.Pos) iter.Seq2[Ch
 	}
 }
 
-// messages yields every message of a shard after position after, without its data.
-func (l *Log) messages(ctx context.Context, shard int, after core.Pos) iter.Seq2[jetstream.Msg, error] {
-	return l.watch(ctx, watcher{log: l, stream: streamName(l.cfg.Name, shard), at: after})
-}
-
-// messagesToEnd is messages of the whole shard, up to its end. With several replicas it
-// may continue: one that is silent may lag.
+// messagesToEnd yields every message of a shard, without its data, up to its end. With
+// several replicas it may continue: one that is silent may lag.
 func (l *Log) messagesToEnd(ctx context.Context, shard int) iter.Seq2[jetstream.Msg, error] {
 	return l.watch(ctx, watcher{log: l, stream: streamName(l.cfg.Name, shard), ends: l.cfg.Replicas == 1})
 }

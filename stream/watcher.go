@@ -30,6 +30,10 @@ type watcher struct {
 	// message is damaged: the server skips that, so no message shows the end.
 	ends  bool
 	yield func(jetstream.Msg, error) bool
+	// passed is called at most once, after a while of silence, if the stream has one copy
+	// and nothing that can be read between the last message and that position: its end is
+	// damaged. Optional.
+	passed func(core.Pos) bool
 }
 
 // run returns errStop when the caller stops ranging, and another error when ctx ends
@@ -80,6 +84,13 @@ func (w *watcher) deliver(ctx context.Context, c jetstream.Consumer) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		if errors.Is(err, errSilent) && !w.ends {
+			if !w.passEnd(ctx, c, expected-1) {
+				return errStop
+			}
+			expected--
+			continue
+		}
 		if errors.Is(err, errSilent) {
 			info, err := c.Info(ctx)
 			switch {
@@ -108,6 +119,26 @@ func (w *watcher) deliver(ctx context.Context, c jetstream.Consumer) error {
 	}
 }
 
+// passEnd calls passed if the server has sent all that it has, which are the received
+// messages, and the stream ends after the last one. It reports whether the caller wants
+// more.
+func (w *watcher) passEnd(ctx context.Context, c jetstream.Consumer, received uint64) bool {
+	passed := w.passed
+	w.passed = nil
+	s, err := w.log.js.Stream(ctx, w.stream) // before the consumer: a message may arrive meanwhile
+	if err != nil {
+		return true
+	}
+	info, err := c.Info(ctx)
+	if err != nil || info.NumPending > 0 || info.Delivered.Consumer != received {
+		return true
+	}
+	if last := core.Pos(s.CachedInfo().State.LastSeq); last > w.at {
+		return passed(last)
+	}
+	return true
+}
+
 // endSilence is how long a watcher that ends receives nothing before it asks the server
 // whether there is more.
 const endSilence = 300 * time.Millisecond
@@ -121,7 +152,7 @@ var errSilent = errors.New("silent")
 func (w *watcher) next(ctx context.Context, msgs jetstream.MessagesContext, reconnects uint64) (jetstream.Msg, error) {
 	for {
 		pause := silence
-		if w.ends {
+		if w.ends || w.passed != nil {
 			pause = endSilence
 		}
 		wait, cancel := context.WithTimeout(ctx, pause)
@@ -130,7 +161,7 @@ func (w *watcher) next(ctx context.Context, msgs jetstream.MessagesContext, reco
 		if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil || w.log.nc.Stats().Reconnects != reconnects {
 			return m, err
 		}
-		if w.ends {
+		if w.ends || w.passed != nil {
 			return nil, errSilent
 		}
 	}
