@@ -33,6 +33,14 @@ const (
 //
 // The result is a hint: use it only to distribute work that may be done twice.
 func (p *Presence) Members(ctx context.Context) ([]string, error) {
+	names, err := p.beatAndRead(ctx)
+	if ctx.Err() == nil {
+		p.setErr(err)
+	}
+	return names, err
+}
+
+func (p *Presence) beatAndRead(ctx context.Context) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, memberWait)
 	defer cancel()
 	revision, err := p.put(ctx, p.memberKey(), heartbeatValue{Presence: p.me})

@@ -49,6 +49,7 @@ type Presence struct {
 	kv       jetstream.KeyValue // nil until it was opened
 	since    time.Time          // see Since
 	revision uint64             // of this node's last heartbeat as a member
+	failed   error              // of the last call of Members
 }
 
 // NewPresence returns the presence of a log. replicas is that of the bucket. me is
@@ -65,6 +66,20 @@ func (p *Presence) Since() time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.since
+}
+
+// Err returns why the last call of Members failed, or nil. In a cluster, the bucket is
+// in memory: after a restart of all members it needs each of them once.
+func (p *Presence) Err() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.failed
+}
+
+func (p *Presence) setErr(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.failed = err
 }
 
 // noteRevision records the revision of this node's last heartbeat as a member. If

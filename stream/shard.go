@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -81,10 +82,13 @@ func (l *Log) Range(ctx context.Context, id core.SessionID) (first, last core.Po
 
 // A Replica is one server's copy of a shard.
 type Replica struct {
-	Name    string `json:"name"`
+	Name    string `json:"name"`    // "" if the leader has not met it since it started
 	Offline bool   `json:"offline"` // the leader has not heard from it recently
 	Behind  uint64 `json:"behind"`  // records that it lacks according to the leader
 }
+
+// unknownServer begins what the server says in place of an unknown name.
+const unknownServer = "Server name unknown"
 
 // ShardHealth returns the replicas of a shard without its leader. broken says which
 // promise the stream's settings break, or is nil: OpenLog has checked them, but they
@@ -96,7 +100,11 @@ func (l *Log) ShardHealth(ctx context.Context, shard int) (followers []Replica, 
 	}
 	if info.Cluster != nil {
 		for _, p := range info.Cluster.Replicas {
-			followers = append(followers, Replica{Name: p.Name, Offline: p.Offline, Behind: p.Lag})
+			r := Replica{Name: p.Name, Offline: p.Offline, Behind: p.Lag}
+			if strings.HasPrefix(r.Name, unknownServer) {
+				r.Name = ""
+			}
+			followers = append(followers, r)
 		}
 	}
 	return followers, checkShard(info.Config, l.shardConfig(shard)), nil

@@ -197,6 +197,9 @@ func (s *Server) health(ctx context.Context, storeRequired bool) Health {
 	if s.cfg.StoreSeen != nil {
 		h.add("store", storeRequired, s.cfg.StoreSeen())
 	}
+	if s.cfg.Presence != nil {
+		h.add("presence", false, s.cfg.Presence.Err())
+	}
 	return h
 }
 
@@ -218,14 +221,16 @@ func (h Health) text() string {
 		case c.Required && why == "":
 			why = c.Why
 		case c.Name == "store":
-			without = c.Why
+			without = "its object store: " + c.Why
+		case without == "":
+			without = c.Name + ": " + c.Why
 		}
 	}
 	switch {
 	case !h.Ready:
 		return fmt.Sprintf("not ready: %s\n", why)
 	case without != "":
-		return fmt.Sprintf("ready, but without its object store: %s\n", without)
+		return fmt.Sprintf("ready, but without %s\n", without)
 	}
 	return "ready\n"
 }

@@ -3,6 +3,8 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/sesslog/sesslog/core/report"
@@ -59,16 +61,33 @@ func (d *Doctor) streams(ctx context.Context, f *finder) (string, error) {
 			f.add(report.Danger, st.Stream, fmt.Sprintf("%d of its messages are missing", lost), "sessctl verify --all")
 		}
 		d.room(f, st)
-		for _, m := range followers {
-			if m.Offline {
-				f.add(report.Warning, st.Stream, fmt.Sprintf("the copy on %s is not available; one more failure may stop the log", m.Name), "start that node")
-			}
-		}
+		d.offline(f, st, followers)
 		if missing := st.Replicas - 1 - len(followers); st.Replicas > 1 && missing > 0 {
 			f.add(report.Warning, st.Stream, fmt.Sprintf("%d of %d copies have no server", missing, st.Replicas), "start the nodes that are down")
 		}
 	}
 	return fmt.Sprintf("%d, each %s", d.Log.Shards(), count(copies, "copy", "copies")), nil
+}
+
+// offline reports the copies of a stream that are not available. The servers do not know
+// the name of a member that has not joined them since they started.
+func (d *Doctor) offline(f *finder, st stream.ShardState, followers []stream.Replica) {
+	seen := []string{st.Leader}
+	for _, m := range followers {
+		if m.Name != "" {
+			seen = append(seen, m.Name)
+		}
+	}
+	slices.Sort(seen)
+	for _, m := range followers {
+		name := m.Name
+		if name == "" {
+			name = "a node other than " + strings.Join(seen, ", ")
+		}
+		if m.Offline {
+			f.add(report.Warning, st.Stream, fmt.Sprintf("the copy on %s is not available; one more failure may stop the log", name), "start that node")
+		}
+	}
 }
 
 func (d *Doctor) room(f *finder, st stream.ShardState) {
@@ -209,7 +228,9 @@ func (d *Doctor) clock(ctx context.Context, f *finder) (string, error) {
 	}
 	skew, err := d.Presence.Skew(ctx)
 	if err != nil {
-		return "", err
+		f.add(report.Warning, "presence", "no heartbeats can be stored, so active writers are unknown and each node does all background work: "+err.Error(),
+			"start the nodes that are down: after a restart of all, the heartbeats, in memory, need each of them once")
+		return "not compared", nil
 	}
 	if skew.Abs() > mostSkew {
 		f.add(report.Warning, d.Node.Name, fmt.Sprintf("its clock differs by %v from the log's servers'", skew.Round(time.Second)), "set the clocks by NTP")

@@ -73,6 +73,56 @@ func TestMemberWithDamagedRaftStateExitsAndSaysWhy(t *testing.T) {
 	}
 }
 
+// All members stop, and one stays away. The others become ready, and say which member is
+// missing and what does not work without it, although they have not met it.
+func TestRestartWithoutOneMemberNamesIt(t *testing.T) {
+	t.Parallel()
+	if !*long {
+		t.Skip("with -long: the others take 20 s to elect leaders without it")
+	}
+	nodes := harness.StartCluster(t, 3, harness.StartBucket(t), "--log-shards", "1")
+	id := newSession(t, nodes[1].Client())
+	for _, n := range nodes {
+		n.Signal(t)
+	}
+	for _, n := range nodes {
+		n.Wait(t)
+	}
+	harness.StartAll(t, nodes[1:])
+	for _, n := range nodes[1:] {
+		harness.Await(t, "doctor names the member", func() error {
+			r, err := n.Client().Doctor(t.Context(), false)
+			if err != nil {
+				return err
+			}
+			for _, want := range []string{"the copy on a node other than n2, n3 is not available", "no heartbeats can be stored"} {
+				if !slices.ContainsFunc(r.Findings, func(f report.Finding) bool { return strings.Contains(f.Detail, want) }) {
+					return fmt.Errorf("no %q in %+v", want, r.Findings)
+				}
+			}
+			return nil
+		})
+		r, err := http.Get(n.URL + "/readyz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(r.Body)
+		_ = r.Body.Close()
+		if err != nil || r.StatusCode != http.StatusOK || !strings.Contains(string(b), "without presence") {
+			t.Errorf("/readyz: %s %s, %v", r.Status, b, err)
+		}
+	}
+	say(t, nodes[1].Client(), id, "without n1", client.AppendOptions{})
+	nodes[0].Start(t)
+	harness.Await(t, "all is well again", func() error {
+		r, err := nodes[1].Client().Doctor(t.Context(), false)
+		if err == nil && r.Worst().Compare(report.Warning) >= 0 {
+			err = fmt.Errorf("doctor finds %+v", r.Findings)
+		}
+		return err
+	})
+}
+
 // While a node waits for others, it says so instead of leaving probes without an
 // answer.
 func TestStartingNodeAnswersProbes(t *testing.T) {
