@@ -38,6 +38,7 @@ var garbage = []string{"deleted in the fixture", "in the trash", "not collected 
 type fixture struct {
 	older, clean, killed string
 	files                map[string][]byte // of the sessions
+	images               map[string]bool   // blobs that sessions reference
 }
 
 func newNode(t *testing.T) *harness.Node {
@@ -57,6 +58,7 @@ func build(t *testing.T) *fixture {
 	n.Terminate(t)
 	collectBlobs(t, n.Data, 2) // one is deleted, which leaves a report
 	copyDir(t, n.Data, f.older)
+	f.images = objects(t, f.older, "blobs")
 	n.Start(t)
 	fillThen(t, n.Client(), ids)
 	n.Terminate(t)
