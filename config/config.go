@@ -12,6 +12,7 @@ type Config struct {
 	Listen string `yaml:"listen" doc:"HOST:PORT of the HTTP API; port 0 picks a free one. Beyond loopback a token is required"`
 	Token  string `yaml:"token" doc:"root token: allowed everything, creates the log's first tokens; if set, every request needs a token" secret:"true"`
 	Open   bool   `yaml:"open" doc:"allow everything to every client that reaches listen; without it, a node without tokens listens on loopback only"`
+	Web    bool   `yaml:"web" doc:"serve the web page at /, for people who sign in with a token"`
 	TLS    TLS    `yaml:"tls"`
 	Prices string `yaml:"prices" doc:"file of prices of models, as JSON, for estimates of costs that agents do not write; they replace those that the program lists; empty: none"`
 	Node   string `yaml:"node" doc:"this node's name, unique in its cluster; default the host's name"`
@@ -133,6 +134,7 @@ func Default(data, host string) Config {
 		Data:      data,
 		Listen:    "127.0.0.1:7433",
 		Node:      host,
+		Web:       true,
 		NATS:      NATS{Sync: SyncAuto},
 		Log:       Log{Name: "main", Garbage: 64 << 20},
 		Blobs:     Blobs{Store: "fs", Cache: 64 << 20, Disk: 1 << 30, Grace: Duration(24 * time.Hour), S3: S3{PathStyle: true}},

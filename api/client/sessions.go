@@ -1,14 +1,19 @@
 package client
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/session"
 )
@@ -120,6 +125,80 @@ func (c *Client) Entries(ctx context.Context, id string, path bool, v View) (io.
 		return nil, err
 	}
 	return r.Body, nil
+}
+
+// A Window says which entries were read.
+type Window struct {
+	From   int         // number of the first; the first of all is 0
+	Total  int         // how many entries there are
+	Cursor core.Cursor // of the session at that time
+}
+
+// ReadWindow calls f with up to limit entry lines of the path to v, from number from
+// on; a negative from counts from the end. Large images are references, such as
+// blob:sha256:....
+func (c *Client) ReadWindow(ctx context.Context, id string, v View, from, limit int, f func(line []byte) error) (Window, error) {
+	q := v.query()
+	q.Set("path", "true")
+	q.Set("images", "false")
+	q.Set("from", strconv.Itoa(from))
+	q.Set("limit", strconv.Itoa(limit))
+	r, err := c.fetch(ctx, c.session(id, "/entries"), q)
+	if err != nil {
+		return Window{}, err
+	}
+	defer r.Body.Close()
+	var w Window
+	which, total, _ := strings.Cut(r.Header.Get(api.HeaderRange), "/")
+	first, _, _ := strings.Cut(which, "-")
+	w.Total, _ = strconv.Atoi(total) // 0 if the node does not say
+	if w.From, err = strconv.Atoi(first); err != nil {
+		w.From = w.Total // an empty window
+	}
+	if w.Cursor, err = core.ParseCursor(r.Header.Get(api.HeaderCursor)); err != nil {
+		return w, err
+	}
+	return w, eachLine(r.Body, f)
+}
+
+// EachEntry calls f with each entry line of a session, in the order in which they were
+// stored. Large images are references.
+func (c *Client) EachEntry(ctx context.Context, id string, f func(line []byte) error) error {
+	r, err := c.fetch(ctx, c.session(id, "/entries"), url.Values{"images": {"false"}})
+	if err != nil {
+		return err
+	}
+	defer r.Body.Close()
+	return eachLine(r.Body, f)
+}
+
+// eachLine calls f with each line of an answer.
+func eachLine(body io.Reader, f func(line []byte) error) error {
+	for lines := bufio.NewReader(body); ; {
+		line, err := lines.ReadBytes('\n')
+		if err == io.EOF && len(line) == 0 {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("the answer broke off: %w: %w", err, core.ErrUnavailable)
+		}
+		if err := f(bytes.TrimSuffix(line, []byte("\n"))); err != nil {
+			return err
+		}
+	}
+}
+
+// EntryLine returns the line of an entry, with its images.
+func (c *Client) EntryLine(ctx context.Context, id, entry string) ([]byte, error) {
+	q := url.Values{"path": {"true"}, "leaf": {entry}, "from": {"-1"}, "limit": {"1"}}
+	lines, err := c.readLines(ctx, c.session(id, "/entries"), q)
+	if err != nil {
+		return nil, err
+	}
+	if len(lines) != 1 {
+		return nil, fmt.Errorf("session %s has no entry %.64q: %w", id, entry, core.ErrNotFound)
+	}
+	return lines[0], nil
 }
 
 func keyHeader(key string) http.Header {

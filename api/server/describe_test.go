@@ -229,6 +229,7 @@ var calls = map[string]call{
 		query: with([]param{
 			yes("path", "Only the entries on the path from the root to head or leaf."),
 			text("custom", "Only the entries that an extension added under this name."),
+			oneOf("images", "false: return large images as references, such as blob:sha256:..., not as base64. A text of the agent that begins with blob: then begins with blob:keep:.", "false"),
 			{"from", "The first entry to return; the first of all is 0. A negative number counts from the end: from=-100 returns the last 100 entries. Use at for windows of one moment.", object{"type": "integer"}, false},
 			{"limit", "The maximum number of entries; default all.", object{"type": "integer", "minimum": 1}, false},
 		}, view, moment, demand),

@@ -208,6 +208,17 @@ func (s *Server) lines(w http.ResponseWriter, r *http.Request, es []core.Entry) 
 	return nil
 }
 
+// storedLines answers with lines as the log has them: references in place of images.
+func (s *Server) storedLines(w http.ResponseWriter, r *http.Request, es []core.Entry) error {
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	for i := range es {
+		if writeAll(w, es[i].Line, []byte{'\n'}) != nil || r.Context().Err() != nil {
+			return errAborted
+		}
+	}
+	return nil
+}
+
 func writeAll(w io.Writer, parts ...[]byte) error {
 	for _, b := range parts {
 		if _, err := w.Write(b); err != nil {

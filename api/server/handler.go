@@ -34,7 +34,11 @@ func (s *Server) Handler() http.Handler {
 	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		forbid(w, "a page of "+r.Header.Get("Origin")+" may not write here")
 	}))
-	return withRequestID(s.localhostOnly(guard.Handler(dryRunByPath(s.orProblem(mux)))))
+	h := guard.Handler(dryRunByPath(s.orProblem(mux)))
+	if s.cfg.Page != nil {
+		h = s.cfg.Page(h)
+	}
+	return withRequestID(s.localhostOnly(h))
 }
 
 // handlerOf returns the handler of rt with its own limit and its audit records.

@@ -222,6 +222,9 @@ func (s *Server) entries(w http.ResponseWriter, r *http.Request) error {
 	if notModifiedSinceCursor(w, r) {
 		return nil
 	}
+	if r.URL.Query().Get("images") == "false" {
+		return s.storedLines(w, r, es)
+	}
 	return s.lines(w, r, es)
 }
 

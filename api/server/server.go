@@ -79,6 +79,10 @@ type Config struct {
 	MaxBody int64
 	MaxLine int
 
+	// Page returns the handler of the web page, which answers requests that are not
+	// calls. api is the handler of the calls; nil for no page.
+	Page func(api http.Handler) http.Handler
+
 	// Metrics answers GET /metrics for callers with scope read; nil for none.
 	Metrics http.Handler
 	// Observe is called after each request. It must not block. Optional.

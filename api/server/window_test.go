@@ -28,6 +28,7 @@ func TestEntriesInWindows(t *testing.T) {
 		{"?from=9223372036854775807&limit=9223372036854775807", "", "*/4"},
 		{"?from=-9223372036854775808&limit=1", "a", "0-0/4"},
 		{"?path=true&from=-1", "d", "1-1/2"},
+		{"?images=false&from=3", "d", "3-3/4"},
 		{"?from=x", "invalid", ""},
 		{"?limit=0", "invalid", ""},
 		{"?limit=-1", "invalid", ""},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"slices"
 	"time"
@@ -31,6 +32,7 @@ import (
 	"github.com/sesslog/sesslog/session"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded"
+	"github.com/sesslog/sesslog/web"
 )
 
 // startTimeout is how long a node waits at its start for the streams to have
@@ -253,7 +255,8 @@ func pricesIn(name string) (usage.Prices, error) {
 
 func (n *node) apiConfig() server.Config {
 	return server.Config{
-		Log: n.log, Sessions: n.sessions, Cache: n.cache, Materializer: n.materializer, Directory: n.directory.index,
+		Page: n.page(),
+		Log:  n.log, Sessions: n.sessions, Cache: n.cache, Materializer: n.materializer, Directory: n.directory.index,
 		Snapshots: n.snapshots, Blobs: n.blobs, Presence: n.presence, Audit: n.audit,
 		Doctor: n.doctor(), Collector: n.collector, Remover: n.remover(),
 
@@ -265,6 +268,14 @@ func (n *node) apiConfig() server.Config {
 		Metrics: n.metrics.Handler(n.logger), Observe: n.metrics.Request, Tracer: n.tracer,
 		Memory: n.memory, MaxBody: int64(n.cfg.Limits.Body), MaxLine: int(n.cfg.Limits.Line), Access: n.cfg.Logging.Access, Logger: n.logger,
 	}
+}
+
+// page returns the web page, nil if the node serves none.
+func (n *node) page() func(http.Handler) http.Handler {
+	if !n.cfg.Web {
+		return nil
+	}
+	return web.New
 }
 
 func (n *node) remover() *removal.Remover {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/core/item"
 )
 
@@ -102,7 +103,7 @@ func (x *attached) block(b item.Block, most int) error {
 	case item.BlockImage, item.BlockAudio:
 		return x.line("", "["+b.MIME+"]")
 	case item.BlockCall:
-		return x.line("> ", cli.Join(" ", b.Name, gist(b.Args)))
+		return x.line("> ", cli.Join(" ", b.Name, display.Gist(b.Args)))
 	case item.BlockResult:
 		return x.result(b)
 	}

@@ -1,12 +1,12 @@
 package read
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/core/item"
 )
 
@@ -50,7 +50,7 @@ func textOf(blocks []item.Block) string {
 		case item.BlockThinking:
 			thought = append(thought, "("+clipText(b.Text)+")")
 		case item.BlockCall:
-			said = append(said, "["+cli.Join(" ", b.Name, clipText(gist(b.Args)))+"]")
+			said = append(said, "["+cli.Join(" ", b.Name, clipText(display.Gist(b.Args)))+"]")
 		case item.BlockResult:
 			said = append(said, clipText(textOf(b.Blocks)))
 		}
@@ -75,21 +75,4 @@ func itemText(it item.Item) string {
 		return cli.Join(": ", it.Type, clipText(textOf(it.Blocks)))
 	}
 	return clipText(it.Text)
-}
-
-// gists are the arguments that say what a call is about, by the names that agents'
-// tools have in common.
-var gists = []string{"command", "cmd", "file_path", "filePath", "path", "pattern", "query", "url", "description", "prompt"}
-
-// gist returns the argument that says what a call is about, or all arguments.
-func gist(args json.RawMessage) string {
-	var members map[string]json.RawMessage
-	_ = json.Unmarshal(args, &members) // of other forms there is no gist
-	for _, name := range gists {
-		var s string
-		if json.Unmarshal(members[name], &s) == nil && s != "" {
-			return s
-		}
-	}
-	return string(args)
 }

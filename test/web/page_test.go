@@ -1,0 +1,153 @@
+package web_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/internal/testkit"
+)
+
+// message is entry i of a session of pi, after entry i-1.
+func message(i int, role, text string) string {
+	parent := "null"
+	if i > 0 {
+		parent = fmt.Sprintf(`"e%d"`, i-1)
+	}
+	said, _ := json.Marshal(text)
+	return fmt.Sprintf(`{"type":"message","id":"e%d","parentId":%s,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":%q,"content":[{"type":"text","text":%s}],"timestamp":1}}`, i, parent, role, said)
+}
+
+// session is a file of pi with n messages.
+func session(id string, n int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `{"type":"session","version":3,"id":%q,"timestamp":"2026-01-01T00:00:00.000Z","cwd":"/home/dev/site"}`+"\n", id)
+	for i := range n {
+		b.WriteString(message(i, "user", fmt.Sprint("text ", i)) + "\n")
+	}
+	return b.String()
+}
+
+func TestAppendsAppear(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	b := open(t, n.Base)
+	id := importFile(t, n, session("live-000001", 3))
+	b.visit(t, n.Base+"/sessions/"+id)
+	b.await(t, `document.querySelector("#follow button").textContent === "Following"`)
+	// Note when each entry appears, by the clock that the test uses, too.
+	eval[bool](t, b, `(() => {
+		window.at = {};
+		new MutationObserver(() => { for (const e of document.querySelectorAll(".entry")) window.at[e.id] ||= Date.now(); }).observe(document.querySelector("#transcript"), { childList: true, subtree: true });
+		return true;
+	})()`)
+	const count = 100
+	sent := map[string]int64{}
+	for i := 3; i < count; i++ {
+		sent[fmt.Sprint("e-e", i)] = time.Now().UnixMilli()
+		_, err := n.Append(t.Context(), id, []byte(message(i, "user", fmt.Sprint("text ", i))+"\n"), client.AppendOptions{})
+		testkit.Must(t, err)
+	}
+	b.await(t, fmt.Sprintf(`document.querySelectorAll(".entry").length >= %d`, count))
+	testkit.Equal(t, "entries on the page", wantNumbers(count), eval[[]string](t, b, `[...document.querySelectorAll(".entry")].map((e) => e.dataset.n)`))
+	var slowest int64
+	for entry, at := range eval[map[string]int64](t, b, `window.at`) {
+		if began := sent[entry]; began > 0 {
+			slowest = max(slowest, at-began)
+		}
+	}
+	t.Logf("the slowest of %d appends appeared after %d ms", count-3, slowest)
+	b.wantQuiet(t)
+}
+
+func wantNumbers(n int) (want []string) {
+	for i := range n {
+		want = append(want, fmt.Sprint(i))
+	}
+	return want
+}
+
+// Scrolling to the top of a long session shows all of it once, and keeps only the parts
+// around the view.
+func TestLongSessionIsLoadedInParts(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	b := open(t, n.Base)
+	const count = 6000
+	id := importFile(t, n, session("long-000001", count))
+	b.visit(t, n.Base+"/sessions/"+id)
+	testkit.Equal(t, "the first entry that is loaded", "5900", eval[string](t, b, `document.querySelector(".entry").dataset.n`))
+	got := eval[struct {
+		Seen, Most int
+		Twice      []string
+	}](t, b, `(async () => {
+		const seen = {}, twice = [];
+		let most = 0;
+		const look = () => {
+			const entries = [...document.querySelectorAll(".entry")];
+			most = Math.max(most, entries.length);
+			const now = new Set();
+			for (const e of entries) { if (now.has(e.dataset.n)) twice.push(e.dataset.n); now.add(e.dataset.n); seen[e.dataset.n] = true; }
+		};
+		for (const chunk of [...document.querySelectorAll(".chunk")].reverse()) {
+			chunk.scrollIntoView();
+			for (const began = Date.now(); !chunk.classList.contains("loaded") && Date.now() - began < 20000;) await new Promise((f) => setTimeout(f, 10));
+			look();
+		}
+		return { Seen: Object.keys(seen).length, Most: most, Twice: twice };
+	})()`)
+	if got.Seen != count || len(got.Twice) > 0 || got.Most > 3500 {
+		t.Errorf("%d of %d entries were seen, %v of them twice, up to %d at a time", got.Seen, count, got.Twice, got.Most)
+	}
+	b.wantQuiet(t)
+}
+
+func TestHostileSessionsDoNothing(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	b := open(t, n.Base)
+	file := session("hostile-000001", 0)
+	for i, text := range []string{
+		`<script>alert(1)</script><img src=x onerror=alert(1)>`, `<svg onload=alert(1)></svg>`, `</pre></article></main><iframe src="http://elsewhere.example">`,
+		`[a](javascript:alert(1)) ![b](http://elsewhere.example/b.png)`, "\u202Eevil\u2066", "\x1b]8;;javascript:alert(1)\x07x\x1b[31mred", strings.Repeat("A", 10<<20),
+		`<link rel=stylesheet href=http://elsewhere.example/x.css><style>body{display:none}</style>`, strings.Repeat("\u0301", 5000), `<a ping=http://elsewhere.example href=#>x</a>`,
+	} {
+		file += message(i, "user", text) + "\n"
+	}
+	id := importFile(t, n, file)
+	for _, path := range []string{"/", "/sessions/" + id, "/sessions/" + id + "/tree", "/sessions/" + id + "/usage", "/search?q=alert"} {
+		b.visit(t, n.Base+path)
+		if wide := eval[int](t, b, `document.documentElement.scrollWidth - innerWidth`); wide > 0 {
+			t.Errorf("%s is %d pixels too wide", path, wide)
+		}
+		if eval[bool](t, b, `[...document.scripts].some((s) => s.src !== location.origin + "/static/app.js") || Boolean(document.querySelector("iframe, svg, object, embed"))`) {
+			t.Errorf("%s has foreign elements", path)
+		}
+	}
+	b.wantQuiet(t)
+}
+
+func TestKeysMoveAndUnfold(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	b := open(t, n.Base)
+	id := importFile(t, n, readFile(t, "testdata/demo.jsonl"))
+	b.visit(t, n.Base+"/sessions/"+id)
+	press := func(key string) {
+		eval[bool](t, b, fmt.Sprintf(`dispatchEvent.call(document.body, new KeyboardEvent("keydown", { key: %q, bubbles: true }))`, key))
+	}
+	press("g")
+	press("j")
+	first := eval[string](t, b, `document.querySelector(".current").id`)
+	press("j")
+	press("k")
+	testkit.Equal(t, "entry after j and k", first, eval[string](t, b, `document.querySelector(".current").id`))
+	press("e")
+	testkit.Equal(t, "folded calls", 0, eval[int](t, b, `document.querySelectorAll("details.call:not([open])").length`))
+	press("?")
+	testkit.Equal(t, "help is open", true, eval[bool](t, b, `document.querySelector("#help").open`))
+	b.wantQuiet(t)
+}

@@ -1,0 +1,39 @@
+package web_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/sesslog/sesslog/internal/testkit"
+)
+
+var screenshots = flag.String("screenshots", "", "write a picture of each page to `DIR`")
+
+// With -screenshots it writes a picture of each page: dark, light and on a phone.
+func TestScreenshots(t *testing.T) {
+	if *screenshots == "" {
+		t.Skip("skipped: writes pictures only with -args -browser -screenshots DIR")
+	}
+	testkit.Must(t, os.MkdirAll(*screenshots, 0o755))
+	n := start(t)
+	id := importFile(t, n, readFile(t, "testdata/demo.jsonl"))
+	b := open(t, n.Base)
+	for name, path := range map[string]string{
+		"sessions": "/", "transcript": "/sessions/" + id + "?from=0", "end": "/sessions/" + id, "tree": "/sessions/" + id + "/tree",
+		"usage": "/sessions/" + id + "/usage", "search": "/search?q=header", "health": "/health", "signin": "/signin",
+	} {
+		for kind, action := range map[string]chromedp.Action[chromedp.Void]{"light": look(1200, "light"), "dark": look(1200, "dark"), "phone": look(390, "light")} {
+			b.do(t, action)
+			b.visit(t, n.Base+path)
+			eval[bool](t, b, `(() => { for (const d of document.querySelectorAll(".call")) d.open ||= Boolean(d.querySelector(".diff, img")); return true })()`)
+			picture, err := chromedp.Run(b, chromedp.FullScreenshot(100))
+			testkit.Must(t, err)
+			testkit.Must(t, os.WriteFile(filepath.Join(*screenshots, fmt.Sprintf("%s-%s.png", name, kind)), picture, 0o644))
+		}
+	}
+}

@@ -1,0 +1,343 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"html/template"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/display"
+	"github.com/sesslog/sesslog/core/item"
+)
+
+// An entry is what the page shows of one entry of a session.
+type entry struct {
+	Session string // empty in an export
+	ID      string
+	Number  int // its place on the path, from 0
+	Kind    string
+	Who     string // the speaker, for people
+	Model   string
+	Time    string
+	Blocks  []*block
+	Tokens  int64 // of the answer
+	Cost    float64
+	images  int // that were read
+}
+
+// A block is a part of an entry.
+type block struct {
+	Kind    string // text, thinking, call, result, image, mark, error
+	Label   string // of a call: its tool; of a mark: what it is
+	Gist    string // in one line
+	HTML    template.HTML
+	Cut     int // bytes that are left out
+	CallID  string
+	Done    bool // of a call: it has a result
+	Failed  bool
+	Took    string
+	Inner   []*block // of a call: its results
+	Entry   string   // of a result: its entry
+	Source  template.URL
+	MIME    string
+	started time.Time
+}
+
+// maxBlocks bounds the blocks of one entry.
+const maxBlocks = 500
+
+// An entryReader makes entries of lines. Results come under their calls if it read
+// those.
+type entryReader struct {
+	dialect core.Dialect
+	session string
+	// image returns the source of image n of an entry, or "" for none.
+	image func(entry string, n int, b *item.Block) template.URL
+	calls map[string]*block
+}
+
+func newEntryReader(d core.Dialect, session string) *entryReader {
+	image := func(entry string, n int, _ *item.Block) template.URL {
+		return template.URL("/sessions/" + url.PathEscape(session) + "/image?" + url.Values{"entry": {entry}, "n": {strconv.Itoa(n)}}.Encode()) // #nosec G203 -- escaped
+	}
+	return &entryReader{dialect: d, session: session, image: image, calls: map[string]*block{}}
+}
+
+// read returns what a line says, or nil if it says nothing to people or has become part
+// of an earlier entry.
+func (r *entryReader) read(line []byte, number int) *entry {
+	e, err := r.dialect.Entry(line)
+	if err != nil {
+		return nil
+	}
+	out := &entry{Session: r.session, ID: e.ID, Number: number, Time: e.Time}
+	for _, it := range r.dialect.Read(e) {
+		r.add(out, &it)
+	}
+	if len(out.Blocks) == 0 {
+		return nil
+	}
+	return out
+}
+
+// add adds what an item says.
+func (r *entryReader) add(out *entry, it *item.Item) {
+	if it.Time != "" {
+		out.Time = it.Time
+	}
+	switch it.Kind {
+	case item.Message:
+		r.message(out, it)
+	case item.Note:
+		if !it.Hidden {
+			out.speak("note", it.Type)
+			r.blocks(out, it.Blocks, false)
+		}
+	case item.Compaction:
+		out.mark("compaction", "Earlier entries were summarized", it.Text)
+	case item.Branch:
+		out.mark("branch", "Summary of a branch that was left", it.Text)
+	case item.Model:
+		out.mark("model", "Model", join("/", it.Provider, it.Model))
+	case item.Level:
+		out.mark("level", "Thinking", it.Text)
+	case item.Name:
+		out.mark("name", "Name", it.Text)
+	case item.Label:
+		out.mark("label", "Label", it.Text)
+	case item.Mode:
+		out.mark("mode", "Mode", it.Text)
+	}
+}
+
+func join(by string, words ...string) string {
+	var some []string
+	for _, w := range words {
+		if w != "" {
+			some = append(some, w)
+		}
+	}
+	return strings.Join(some, by)
+}
+
+// speak sets the speaker of an entry, the first one if there are several.
+func (out *entry) speak(kind, who string) {
+	if out.Kind == "" || out.Kind == "mark" {
+		out.Kind, out.Who = kind, who
+	}
+}
+
+// mark adds a fact about the session.
+func (out *entry) mark(kind, label, text string) {
+	if out.Kind == "" {
+		out.Kind = "mark"
+	}
+	text, cut := clip(text)
+	b := &block{Kind: "mark", Label: label, Gist: visible(text), Cut: cut}
+	if kind == "compaction" || kind == "branch" {
+		b.Kind, b.Gist, b.HTML = "summary", line(text, 160), markdown(text)
+	}
+	out.Blocks = append(out.Blocks, b)
+}
+
+var speakers = map[item.Role]string{item.RoleUser: "User", item.RoleAssistant: "Assistant", item.RoleSystem: "System prompt", item.RoleTool: "Tool"}
+
+func (r *entryReader) message(out *entry, it *item.Item) {
+	out.speak(string(it.Role), speakers[it.Role])
+	if it.Role == item.RoleAssistant {
+		out.Model = join("/", it.Provider, it.Model)
+		if it.Usage != nil {
+			out.Tokens += it.Usage.Output
+			out.Cost += it.Usage.Cost
+		}
+	}
+	r.blocks(out, it.Blocks, it.Role == item.RoleSystem)
+	if it.Error != "" {
+		text, cut := clip(it.Error)
+		out.Blocks = append(out.Blocks, &block{Kind: "error", HTML: ansi(text), Cut: cut})
+	} else if it.Stop == item.StopAborted || it.Stop == item.StopLength {
+		out.Blocks = append(out.Blocks, &block{Kind: "error", HTML: map[item.Stop]template.HTML{item.StopAborted: "Aborted", item.StopLength: "The answer reached its maximum length"}[it.Stop]})
+	}
+}
+
+// blocks adds the blocks of a message, those of a system prompt folded.
+func (r *entryReader) blocks(out *entry, bs []item.Block, system bool) {
+	for i := range bs {
+		if len(out.Blocks) >= maxBlocks {
+			out.Blocks = append(out.Blocks, &block{Kind: "mark", Label: "and more blocks", Gist: strconv.Itoa(len(bs) - i)})
+			return
+		}
+		b := &bs[i]
+		switch b.Kind {
+		case item.BlockCall:
+			out.Blocks = append(out.Blocks, r.call(out, b))
+		case item.BlockResult:
+			r.result(out, b)
+		default:
+			if shown := r.block(out, b, out.Kind); shown != nil {
+				if system && shown.Kind == "text" {
+					shown.Kind = "system"
+				}
+				out.Blocks = append(out.Blocks, shown)
+			}
+		}
+	}
+}
+
+// block shows a text, a thought or an image.
+func (r *entryReader) block(out *entry, b *item.Block, kind string) *block {
+	switch b.Kind {
+	case item.BlockText:
+		text, cut := clip(b.Text)
+		if strings.TrimSpace(text) == "" {
+			return nil
+		}
+		if kind == string(item.RoleTool) {
+			return &block{Kind: "output", HTML: ansi(text), Cut: cut}
+		}
+		return &block{Kind: "text", Gist: line(text, 160), HTML: markdown(text), Cut: cut}
+	case item.BlockThinking:
+		text, cut := clip(b.Text)
+		if b.Hidden || strings.TrimSpace(text) == "" {
+			return nil
+		}
+		return &block{Kind: "thinking", Gist: line(text, 160), HTML: markdown(text), Cut: cut}
+	case item.BlockImage:
+		out.images++
+		return &block{Kind: "image", MIME: line(b.MIME, 40), Source: r.image(out.ID, out.images-1, b)}
+	case item.BlockAudio:
+		return &block{Kind: "mark", Label: "Audio", Gist: line(b.MIME, 40)}
+	}
+	return nil
+}
+
+// call shows a call of a tool, without its result.
+func (r *entryReader) call(out *entry, b *item.Block) *block {
+	html, cut := arguments(b.Args)
+	shown := &block{Kind: "call", Label: line(b.Name, 80), Gist: line(display.Gist(b.Args), 200), HTML: html, Cut: cut, CallID: b.ID, Entry: out.ID}
+	shown.started, _ = time.Parse(time.RFC3339Nano, out.Time)
+	if b.ID != "" {
+		r.calls[b.ID] = shown
+	}
+	return shown
+}
+
+// result shows the result of a call, under the call if it was read.
+func (r *entryReader) result(out *entry, b *item.Block) {
+	shown := &block{Kind: "result", Label: line(b.Name, 80), CallID: b.ID, Failed: b.Failed, Entry: out.ID}
+	for i := range b.Blocks {
+		if len(shown.Inner) >= maxBlocks {
+			break
+		}
+		if inner := r.block(out, &b.Blocks[i], string(item.RoleTool)); inner != nil {
+			shown.Inner = append(shown.Inner, inner)
+			if shown.Gist == "" && b.Blocks[i].Kind == item.BlockText {
+				shown.Gist = line(b.Blocks[i].Text, 120)
+			}
+		}
+	}
+	call := r.calls[b.ID]
+	if call == nil || b.ID == "" {
+		out.Blocks = append(out.Blocks, shown)
+		return
+	}
+	call.Inner = append(call.Inner, shown)
+	call.Done, call.Failed = true, call.Failed || b.Failed
+	if ended, err := time.Parse(time.RFC3339Nano, out.Time); err == nil && !call.started.IsZero() && ended.After(call.started) {
+		call.Took = took(ended.Sub(call.started))
+	}
+}
+
+// took returns a duration, if it is worth to be told.
+func took(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return ""
+	case d < time.Minute:
+		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
+	}
+	return d.Round(time.Second).String()
+}
+
+// arguments shows the arguments of a call: a change of a text as a diff, a command and
+// a single text as they are, else all as JSON.
+func arguments(raw json.RawMessage) (template.HTML, int) {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(raw, &members) == nil {
+		if html, ok := changes(members); ok {
+			return html, 0
+		}
+		for _, name := range []string{"command", "cmd"} {
+			var command string
+			if json.Unmarshal(members[name], &command) == nil && command != "" {
+				text, cut := clip(command)
+				return codeBlock("bash", visible(text)), cut
+			}
+		}
+	}
+	var text string
+	if json.Unmarshal(raw, &text) == nil { // such as a patch
+		text, cut := clip(text)
+		return codeBlock("diff", visible(text)), cut
+	}
+	var pretty bytes.Buffer
+	if len(raw) > maxText || json.Indent(&pretty, raw, "", "  ") != nil {
+		pretty.Reset()
+		pretty.Write(raw)
+	}
+	text, cut := clip(pretty.String())
+	return codeBlock("json", visible(text)), cut
+}
+
+// edits are the names that agents' tools have for an old text and a new one.
+var edits = [][2]string{{"old_string", "new_string"}, {"oldText", "newText"}, {"oldString", "newString"}, {"old_str", "new_str"}}
+
+// changes shows the changes that a call asks for as a diff.
+func changes(members map[string]json.RawMessage) (template.HTML, bool) {
+	list := []map[string]json.RawMessage{members}
+	if raw, ok := members["edits"]; ok {
+		_ = json.Unmarshal(raw, &list) // of another form there is none
+	}
+	var b strings.Builder
+	for _, change := range list {
+		for _, names := range edits {
+			var before, after string
+			if json.Unmarshal(change[names[0]], &before) != nil || json.Unmarshal(change[names[1]], &after) != nil {
+				continue
+			}
+			before, _ = clip(before)
+			after, _ = clip(after)
+			diffLines(&b, before, after)
+		}
+	}
+	if b.Len() == 0 {
+		return "", false
+	}
+	return template.HTML(`<pre class="code diff" tabindex="0">` + b.String() + `</pre>`), true // #nosec G203 -- escaped by diffLines
+}
+
+// diffLines writes the lines of before and of after, those once that both begin or end
+// with.
+func diffLines(b *strings.Builder, before, after string) {
+	x, y := strings.Split(visible(before), "\n"), strings.Split(visible(after), "\n")
+	begin, end := 0, 0
+	for begin < min(len(x), len(y)) && x[begin] == y[begin] {
+		begin++
+	}
+	for end < min(len(x), len(y))-begin && x[len(x)-1-end] == y[len(y)-1-end] {
+		end++
+	}
+	write := func(tag, sign string, lines []string) {
+		for _, l := range lines {
+			b.WriteString("<" + tag + ">" + sign + template.HTMLEscapeString(l) + "\n</" + tag + ">")
+		}
+	}
+	write("span", "  ", x[:begin])
+	write("del", "- ", x[begin:len(x)-end])
+	write("ins", "+ ", y[begin:len(y)-end])
+	write("span", "  ", x[len(x)-end:])
+}

@@ -1,0 +1,151 @@
+package web
+
+import (
+	"bytes"
+	"html/template"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/alecthomas/chroma/v2"
+	chromahtml "github.com/alecthomas/chroma/v2/formatters/html"
+	"github.com/alecthomas/chroma/v2/lexers"
+	"github.com/alecthomas/chroma/v2/styles"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/renderer"
+	"github.com/yuin/goldmark/renderer/html"
+	"github.com/yuin/goldmark/util"
+)
+
+// reader reads Markdown. Raw HTML is shown as text, and no image is fetched.
+var reader = goldmark.New(
+	goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList),
+	goldmark.WithParser(parser.NewParser(
+		parser.WithBlockParsers(slices.DeleteFunc(parser.DefaultBlockParsers(), is(parser.NewHTMLBlockParser()))...),
+		parser.WithInlineParsers(slices.DeleteFunc(parser.DefaultInlineParsers(), is(parser.NewRawHTMLParser()))...),
+		parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...),
+	)),
+	goldmark.WithRendererOptions(html.WithHardWraps(), renderer.WithNodeRenderers(util.Prioritized(safe{}, 100))),
+)
+
+// is reports whether a parser is of the type of p.
+func is(p any) func(util.PrioritizedValue) bool {
+	return func(v util.PrioritizedValue) bool { return v.Value == p }
+}
+
+// markdown returns a text that a person or a model wrote as HTML.
+func markdown(s string) template.HTML {
+	var out bytes.Buffer
+	s = visible(s)
+	if tangled(s) || reader.Convert([]byte(s), &out) != nil {
+		return template.HTML("<pre>" + template.HTMLEscapeString(s) + "</pre>") // #nosec G203 -- escaped
+	}
+	return template.HTML(out.String()) // #nosec G203 -- goldmark escapes text, and safe checks links
+}
+
+const (
+	maxMarks   = 600 // of emphasis and links in a paragraph
+	maxNesting = 40  // of quotes and lists
+)
+
+var nested = regexp.MustCompile(`(?m)^(?:[ \t]*(?:>|[-+*]|\d{1,9}[.)])){` + strconv.Itoa(maxNesting) + `}`)
+
+// tangled reports whether a text would take long to read: the time is quadratic in the
+// marks of a paragraph, and in the depth of its nesting.
+func tangled(s string) bool {
+	for paragraph := range strings.SplitSeq(s, "\n\n") {
+		marks := 0
+		for _, mark := range []string{"[", "*", "_", "\n|"} {
+			marks += strings.Count(paragraph, mark)
+		}
+		if marks > maxMarks {
+			return true
+		}
+	}
+	return nested.MatchString(s)
+}
+
+// safe renders the nodes for which goldmark trusts the author more than this page does.
+type safe struct{}
+
+// RegisterFuncs implements renderer.NodeRenderer.
+func (safe) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
+	r.Register(ast.KindLink, func(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+		link(w, string(n.(*ast.Link).Destination), entering)
+		return ast.WalkContinue, nil
+	})
+	r.Register(ast.KindImage, func(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+		link(w, string(n.(*ast.Image).Destination), entering)
+		return ast.WalkContinue, nil
+	})
+	r.Register(ast.KindAutoLink, func(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if entering {
+			auto := n.(*ast.AutoLink)
+			link(w, string(auto.URL(source)), true)
+			_, _ = w.WriteString(template.HTMLEscapeString(string(auto.Label(source))))
+			link(w, string(auto.URL(source)), false)
+		}
+		return ast.WalkContinue, nil
+	})
+	r.Register(ast.KindFencedCodeBlock, func(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if entering {
+			block := n.(*ast.FencedCodeBlock)
+			_, _ = w.WriteString(string(codeBlock(string(block.Language(source)), string(block.Lines().Value(source)))))
+		}
+		return ast.WalkSkipChildren, nil
+	})
+}
+
+// link begins or ends a link. An address that is not of the web is not one.
+func link(w util.BufWriter, to string, begin bool) {
+	u, err := url.Parse(to)
+	ok := err == nil && slices.Contains([]string{"http", "https", "mailto"}, strings.ToLower(u.Scheme))
+	switch {
+	case begin && ok:
+		_, _ = w.WriteString(`<a href="` + template.HTMLEscapeString(u.String()) + `" rel="noopener noreferrer nofollow" target="_blank">`)
+	case begin:
+		_, _ = w.WriteString(`<span class="nolink">`)
+	case ok:
+		_, _ = w.WriteString("</a>")
+	default:
+		_, _ = w.WriteString("</span>")
+	}
+}
+
+// maxCode bounds the code that is highlighted, in bytes.
+const maxCode = 20 << 10
+
+var formatter = chromahtml.New(chromahtml.WithClasses(true), chromahtml.PreventSurroundingPre(true))
+
+// codeBlock returns code of a language as HTML; without highlighting if it is large or
+// of a language that is not known.
+func codeBlock(language, code string) template.HTML {
+	return template.HTML(`<pre class="code chroma" tabindex="0">` + string(highlight(language, code)) + `</pre>`) // #nosec G203 -- escaped by highlight
+}
+
+func highlight(language, code string) (out template.HTML) {
+	plain := template.HTML(template.HTMLEscapeString(code)) // #nosec G203 -- escaped
+	lexer := lexers.Get(language)
+	if lexer == nil || language == "" || len(code) > maxCode {
+		return plain
+	}
+	defer func() { // a lexer is a large program that reads hostile text
+		if recover() != nil {
+			out = plain
+		}
+	}()
+	tokens, err := chroma.Coalesce(lexer).Tokenise(nil, code)
+	if err != nil {
+		return plain
+	}
+	var b strings.Builder
+	if formatter.Format(&b, styles.Fallback, tokens) != nil {
+		return plain
+	}
+	return template.HTML(b.String()) // #nosec G203 -- chroma escapes text
+}

@@ -1,0 +1,95 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
+)
+
+// cookieName is the cookie with the user's token.
+const cookieName = "sesslog"
+
+// client returns a client of the API with the rights of the request: those of the
+// cookie if it is the page's own request, else those of its certificate.
+func (p *page) client(r *http.Request) *client.Client {
+	c := &client.Client{Base: "http://localhost", HTTP: &http.Client{Transport: inside{p.api, r}}}
+	if cookie, err := r.Cookie(cookieName); err == nil && ownRequest(r) {
+		c.Token, _ = url.QueryUnescape(cookie.Value)
+	}
+	return c
+}
+
+// ownRequest reports whether a request came from this page, or from a person who opened
+// it. Another origin may not use the cookie, not even one on another port of this host,
+// to which browsers send it as well.
+func ownRequest(r *http.Request) bool {
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "same-origin", "none":
+		return true
+	case "":
+		from := r.Header.Get("Origin")
+		if from == "" {
+			return true // no browser, or an old one that follows a link
+		}
+		u, err := url.Parse(from)
+		return err == nil && u.Host == r.Host
+	}
+	// A link on another page. The answer is shown, and that page cannot read it.
+	return r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
+}
+
+func (p *page) signInForm(w http.ResponseWriter, r *http.Request) error {
+	return p.show(w, r, http.StatusOK, "signin.html", signIn{Back: backOf(r)})
+}
+
+type signIn struct {
+	Back  string // where to continue
+	Wrong string // why the token was refused
+}
+
+func (p *page) signIn(w http.ResponseWriter, r *http.Request) error {
+	r.Body = http.MaxBytesReader(w, r.Body, 16<<10)
+	token := strings.TrimSpace(r.PostFormValue("token"))
+	c := p.client(r)
+	c.Token = token
+	_, err := c.Whoami(r.Context())
+	if e, ok := errors.AsType[*client.Error](err); ok && e.Detail.Status == http.StatusUnauthorized {
+		return p.show(w, r, http.StatusUnauthorized, "signin.html", signIn{backOf(r), "The node does not accept this token."})
+	}
+	if err != nil {
+		return err
+	}
+	setCookie(w, r, token, 30*24*60*60)
+	http.Redirect(w, r, backOf(r), http.StatusSeeOther)
+	return nil
+}
+
+func (p *page) signOut(w http.ResponseWriter, r *http.Request) error {
+	setCookie(w, r, "", -1)
+	http.Redirect(w, r, "/signin", http.StatusSeeOther)
+	return nil
+}
+
+func setCookie(w http.ResponseWriter, r *http.Request, token string, age int) {
+	http.SetCookie(w, &http.Cookie{
+		Name: cookieName, Value: url.QueryEscape(token), Path: "/", MaxAge: age,
+		HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode,
+	})
+}
+
+// backOf returns the path to continue at after the sign-in: one of this page.
+func backOf(r *http.Request) string {
+	back := r.FormValue("back")
+	u, err := url.Parse(back)
+	if err != nil || u.Host != "" || u.Scheme != "" || !strings.HasPrefix(back, "/") || strings.HasPrefix(back, "//") || strings.ContainsAny(back, "\\\r\n") {
+		return "/"
+	}
+	return back
+}
+
+// unauthorized reports whether err says that the caller must sign in.
+func unauthorized(err error) bool { return errors.Is(err, api.ErrUnauthorized) }

@@ -1,0 +1,262 @@
+// The script of the page: it loads entries when they come into view, follows what is
+// written, and has keys. Without it all pages can be read, part by part.
+
+const $ = (selector, of = document) => of.querySelector(selector);
+const all = (selector, of = document) => [...of.querySelectorAll(selector)];
+
+// fragment returns the nodes of HTML that the node rendered.
+function fragment(html) {
+  const t = document.createElement("template");
+  t.innerHTML = html;
+  return t.content;
+}
+
+// localize shows times in the reader's zone.
+function localize(of) {
+  for (const time of all("time:not([data-ago])", of)) {
+    const at = new Date(time.dateTime);
+    if (isNaN(at)) continue;
+    const today = at.toDateString() === new Date().toDateString();
+    time.textContent = at.toLocaleString(undefined, today ? { timeStyle: "short" } : { dateStyle: "medium", timeStyle: "short" });
+    time.title = at.toLocaleString();
+  }
+}
+
+// adopt moves results under their calls, which came with an earlier part.
+function adopt(of) {
+  for (const result of all("article > [data-result]", of)) {
+    const id = result.dataset.result;
+    const call = id && all(`details[data-call="${CSS.escape(id)}"]`).pop();
+    if (!call) continue;
+    const article = result.closest("article");
+    $(".results", call).append(result);
+    const failed = result.classList.contains("failed");
+    call.classList.toggle("failed", failed);
+    $(".outcome", call).textContent = failed ? "failed" : "ok";
+    call.open ||= failed;
+    if (!$(":scope > :not(header)", article)) article.remove();
+  }
+}
+
+function prepare(of) {
+  localize(of);
+  return of;
+}
+
+// --- a transcript: parts of it are loaded when they come into view ---
+
+const transcript = $("#transcript");
+const keep = 12; // parts around the view that stay loaded
+
+async function load(chunk) {
+  if (chunk.dataset.state) return;
+  chunk.dataset.state = "loading";
+  const q = new URLSearchParams(transcript.dataset.query);
+  q.set("from", chunk.dataset.from);
+  q.set("to", chunk.dataset.to);
+  try {
+    const answer = await fetch(transcript.dataset.base + "entries?" + q);
+    if (!answer.ok) throw new Error(answer.statusText);
+    const html = prepare(fragment(await answer.text()));
+    const before = chunk.getBoundingClientRect();
+    chunk.style.minHeight = "";
+    chunk.replaceChildren(html);
+    chunk.classList.add("loaded");
+    adopt(chunk);
+    // What is above the view must not move it.
+    if (before.top < 0) scrollBy(0, chunk.getBoundingClientRect().height - before.height);
+    chunk.dataset.state = "loaded";
+    forget(chunk);
+  } catch {
+    delete chunk.dataset.state;
+  }
+}
+
+// forget empties the parts that are far from the one in view, so that memory stays
+// bounded.
+function forget(around) {
+  const chunks = all(".chunk", transcript);
+  const at = chunks.indexOf(around);
+  chunks.forEach((chunk, i) => {
+    if (Math.abs(i - at) <= keep || chunk.dataset.state !== "loaded") return;
+    chunk.style.minHeight = chunk.offsetHeight + "px";
+    chunk.classList.remove("loaded");
+    chunk.replaceChildren();
+    delete chunk.dataset.state;
+    seen.unobserve(chunk);
+    seen.observe(chunk);
+  });
+}
+
+const seen = new IntersectionObserver((changes) => {
+  for (const c of changes) if (c.isIntersecting) load(c.target);
+}, { rootMargin: "1500px 0px" });
+
+if (transcript) {
+  adopt(transcript);
+  const shown = $("#shown");
+  const entry = transcript.dataset.entry && document.getElementById("e-" + transcript.dataset.entry);
+  if (entry) {
+    mark(entry.closest("article") || entry);
+    entry.scrollIntoView({ block: "center" });
+  } else if (transcript.dataset.live) {
+    scrollTo(0, document.documentElement.scrollHeight);
+  } else {
+    shown.scrollIntoView();
+  }
+  for (const chunk of all(".chunk", transcript)) {
+    if (chunk.classList.contains("loaded")) chunk.dataset.state = "first";
+    else seen.observe(chunk);
+  }
+}
+
+// --- live: new entries of a head ---
+
+const pill = $("#follow");
+
+function follow() {
+  const events = new EventSource(transcript.dataset.live);
+  let fresh = 0, following = true;
+  const show = (state, text) => {
+    pill.hidden = false;
+    pill.className = "follow " + state;
+    pill.firstChild.textContent = text;
+  };
+  const state = () => following ? show("", "Following") : show("paused", fresh ? `Paused · ${fresh} new` : "Paused");
+  const end = () => scrollTo(0, document.documentElement.scrollHeight);
+  const atEnd = () => innerHeight + scrollY >= document.documentElement.scrollHeight - 120;
+  events.onopen = state;
+  events.onerror = () => show("lost", events.readyState === EventSource.CLOSED ? "Disconnected, reload" : "Reconnecting");
+  events.addEventListener("entries", (e) => {
+    const html = prepare(fragment(e.data));
+    const n = html.children.length;
+    for (const article of html.children) article.classList.add("fresh");
+    $("#shown").append(html);
+    adopt($("#shown"));
+    $(".empty")?.remove();
+    $("#news").textContent = `${n} new entries`;
+    fresh += n;
+    if (following) { fresh = 0; end(); }
+    state();
+  });
+  events.addEventListener("writer", (e) => $("#writer").replaceChildren(fragment(e.data)));
+  events.addEventListener("reload", () => {
+    events.close();
+    if (following) location.reload();
+    else show("lost", "Changed, reload");
+  });
+  addEventListener("scroll", () => {
+    following = atEnd();
+    if (following) fresh = 0;
+    if (events.readyState === EventSource.OPEN) state();
+  }, { passive: true });
+  pill.firstChild.addEventListener("click", () => {
+    if (events.readyState === EventSource.CLOSED) return location.reload();
+    following = !following;
+    if (following) { fresh = 0; end(); }
+    state();
+  });
+}
+if (transcript?.dataset.live) follow();
+
+// --- the list of sessions ---
+
+const rows = $(".rows");
+
+function followRows() {
+  const events = new EventSource(rows.dataset.live);
+  const find = (key) => $(`[data-key="${CSS.escape(key)}"]`, rows);
+  events.addEventListener("row", (e) => {
+    const row = prepare(fragment(e.data)).firstElementChild;
+    const old = find(row.dataset.key);
+    if (old?.classList.contains("current")) row.classList.add("current");
+    row.classList.add("fresh");
+    old?.remove();
+    if (old && new URLSearchParams(location.search).get("sort")) rows.insertBefore(row, rows.children[0]);
+    else rows.prepend(row);
+    $(".empty")?.remove();
+  });
+  events.addEventListener("gone", (e) => find(e.data)?.remove());
+}
+if (rows?.dataset.live) followRows();
+
+// More of a list is loaded when its end comes into view.
+const more = new IntersectionObserver(async (changes) => {
+  const link = changes.find((c) => c.isIntersecting)?.target;
+  if (!link || link.dataset.state) return;
+  link.dataset.state = "loading";
+  try {
+    const page = new DOMParser().parseFromString(await (await fetch(link.href)).text(), "text/html");
+    for (const name of [".rows", ".hits", ".tree"]) {
+      const to = $(name), from = $(name, page);
+      if (!to || !from) continue;
+      for (const item of [...from.children]) {
+        if (item.dataset.key && $(`[data-key="${CSS.escape(item.dataset.key)}"]`, to)) continue;
+        to.append(prepare(document.adoptNode(item)));
+      }
+    }
+    const next = $(".more", page);
+    if (next) { link.href = next.getAttribute("href"); delete link.dataset.state; more.unobserve(link); more.observe(link); }
+    else link.remove();
+  } catch {
+    delete link.dataset.state; // it stays a link
+  }
+}, { rootMargin: "800px" });
+for (const link of all(".more")) more.observe(link);
+
+// --- keys and buttons ---
+
+function mark(item) {
+  $(".current")?.classList.remove("current");
+  item.classList.add("current");
+}
+
+function step(by) {
+  const items = all(".row, .entry, .hits li, .tree li");
+  if (!items.length) return;
+  let at = items.findIndex((i) => i.classList.contains("current"));
+  if (at < 0) at = items.findIndex((i) => i.getBoundingClientRect().bottom > 80) - Math.sign(by);
+  const item = items[Math.min(items.length - 1, Math.max(0, at + by))];
+  mark(item);
+  item.scrollIntoView({ block: "nearest" });
+  if (item.getBoundingClientRect().top < 70) scrollBy(0, item.getBoundingClientRect().top - 70);
+}
+
+const keys = {
+  j: () => step(1),
+  k: () => step(-1),
+  g: () => scrollTo(0, 0),
+  G: () => scrollTo(0, document.documentElement.scrollHeight),
+  "?": () => $("#help").showModal(),
+  "/": () => { const field = $("[data-search]"); if (field) field.select(); else location.href = "/search" + (transcript ? "?session=" + transcript.dataset.base.split("/")[2] : ""); },
+  e: () => { const calls = all("details.call"), open = calls.some((c) => !c.open); for (const c of calls) c.open = open; },
+  Enter: () => {
+    const item = $(".current");
+    const fold = item && $("details", item);
+    if (fold) fold.open = !fold.open;
+    else item && $("a", item)?.click();
+  },
+};
+
+addEventListener("keydown", (e) => {
+  if (e.ctrlKey || e.metaKey || e.altKey || e.target.closest("input, select, textarea, button, summary, a, dialog") && e.key === "Enter") return;
+  if (e.target.closest("input, select, textarea") || $("dialog[open]")) return;
+  const act = keys[e.key];
+  if (act) { e.preventDefault(); act(); }
+});
+
+addEventListener("click", async (e) => {
+  const button = e.target.closest("[data-copy]");
+  if (!button) return;
+  const was = button.textContent;
+  try {
+    await navigator.clipboard.writeText(button.dataset.copy);
+    button.textContent = "Copied";
+  } catch {
+    button.textContent = button.dataset.copy; // to be copied by hand
+    return;
+  }
+  setTimeout(() => { button.textContent = was; }, 1500);
+});
+
+localize(document);

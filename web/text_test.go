@@ -1,0 +1,55 @@
+package web
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sesslog/sesslog/core/display"
+	"github.com/sesslog/sesslog/internal/testkit"
+)
+
+func TestANSI(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"plain <b>":                                "plain &lt;b&gt;",
+		"\x1b[31mred\x1b[0m not":                   `<span class="fg-1">red</span> not`,
+		"\x1b[1;32mbold\x1b[22m green\x1b[m.":      `<span class="bold fg-2">bold</span><span class="fg-2"> green</span>.`,
+		"\x1b[38;5;9mx\x1b[39my":                   `<span class="fg-9">x</span>y`,
+		"\x1b[38;2;1;2;3mx\x1b[91my":               `x<span class="fg-9">y</span>`,
+		"\x1b[2Ka\x1b[10;20Hb":                     "ab",
+		"\x1b]0;title\x07a\x1b]8;;http://x\x1b\\b": "ab",
+		"10%\r50%\r100%\ndone\r\n":                 "100%\ndone\n",
+		"\x1b[31":                                  "",
+		"a\x00\u202eb":                             "a␀\ufffdb",
+	} {
+		if got := string(ansi(in)); got != want {
+			t.Errorf("ansi(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestMarkdown(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"**a** `b`":                  "<p><strong>a</strong> <code>b</code></p>\n",
+		"<b>x</b>":                   "<p>&lt;b&gt;x&lt;/b&gt;</p>\n",
+		"[a](https://x.example)":     `<p><a href="https://x.example" rel="noopener noreferrer nofollow" target="_blank">a</a></p>` + "\n",
+		"[a](javascript:alert(1))":   `<p><span class="nolink">a</span></p>` + "\n",
+		"![a](https://x.example/y)":  `<p><a href="https://x.example/y" rel="noopener noreferrer nofollow" target="_blank">a</a></p>` + "\n",
+		"```go\nvar x = \"<\"\n```":  `<pre class="code chroma" tabindex="0">`,
+		"```nonsense\n<script>\n```": `<pre class="code chroma" tabindex="0">&lt;script&gt;` + "\n</pre>",
+	} {
+		if got := string(markdown(in)); !strings.HasPrefix(got, want) {
+			t.Errorf("markdown(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestBranchLevels(t *testing.T) {
+	t.Parallel()
+	var nodes []display.TreeNode
+	for _, depth := range []int{0, 1, 2, 3, 2, 3, 4, 5, 4, 0} {
+		nodes = append(nodes, display.TreeNode{Depth: depth})
+	}
+	testkit.Equal(t, "levels", []int{0, 0, 1, 1, 1, 1, 2, 2, 2, 0}, branchLevels(nodes))
+}

@@ -1,0 +1,178 @@
+package web
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect"
+)
+
+//go:embed static
+var static embed.FS
+
+//go:embed templates
+var sources embed.FS
+
+var templates = template.Must(template.New("").Funcs(functions).ParseFS(sources, "templates/*.html"))
+
+// A page serves the web page of one node.
+type page struct {
+	api      http.Handler
+	dialects core.Dialects
+	slots    chan struct{} // pages that are being made
+}
+
+// maxPages is how many pages are made at a time: each holds up to a few MiB.
+const maxPages = 16
+
+// New returns the handler of the web page. It answers the requests that are not the
+// page's with api, the handler of the HTTP API.
+func New(api http.Handler) http.Handler {
+	p := &page{api: api, dialects: dialect.All(), slots: make(chan struct{}, maxPages)}
+	mux := http.NewServeMux()
+	for pattern, h := range map[string]func(http.ResponseWriter, *http.Request) error{
+		"GET /{$}":                   p.sessions,
+		"GET /signin":                p.signInForm,
+		"POST /signin":               p.signIn,
+		"POST /signout":              p.signOut,
+		"GET /sessions/{id}":         p.transcript,
+		"GET /sessions/{id}/entries": p.chunk,
+		"GET /sessions/{id}/raw":     p.raw,
+		"GET /sessions/{id}/image":   p.image,
+		"GET /sessions/{id}/tree":    p.tree,
+		"GET /sessions/{id}/usage":   p.usage,
+		"GET /search":                p.search,
+		"GET /health":                p.health,
+	} {
+		mux.Handle(pattern, p.limited(h))
+	}
+	mux.Handle("GET /live", p.handler(p.liveSessions))
+	mux.Handle("GET /sessions/{id}/live", p.handler(p.live))
+	mux.Handle("GET /static/", p.handler(p.file))
+	mux.Handle("/", api)
+	guard := http.NewCrossOriginProtection()
+	return guard.Handler(mux)
+}
+
+// policy allows only what the page brings: scripts, styles and images of its own
+// origin.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// handler sets the headers of every answer of the page, and shows errors.
+func (p *page) handler(f func(http.ResponseWriter, *http.Request) error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		if err := f(w, r); err != nil {
+			p.fail(w, r, err)
+		}
+	})
+}
+
+// limited is handler for pages whose making takes memory.
+func (p *page) limited(f func(http.ResponseWriter, *http.Request) error) http.Handler {
+	return p.handler(func(w http.ResponseWriter, r *http.Request) error {
+		select {
+		case p.slots <- struct{}{}:
+		case <-r.Context().Done():
+			return nil
+		}
+		answer := &buffered{ResponseWriter: w}
+		err := func() error {
+			defer func() { <-p.slots }()
+			return f(answer, r)
+		}()
+		if err != nil {
+			return err
+		}
+		return answer.send()
+	})
+}
+
+// A buffered answer is sent when it is complete, so that a slow browser holds no
+// slot.
+type buffered struct {
+	http.ResponseWriter
+	status int
+	body   bytes.Buffer
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (b *buffered) WriteHeader(status int) { b.status = status }
+
+// Write implements http.ResponseWriter.
+func (b *buffered) Write(p []byte) (int, error) { return b.body.Write(p) }
+
+// sendTimeout is how long a browser may take to accept an answer, or an event.
+const sendTimeout = time.Minute
+
+func (b *buffered) send() error {
+	extend(b.ResponseWriter)
+	if b.status != 0 {
+		b.ResponseWriter.WriteHeader(b.status)
+	}
+	_, _ = b.body.WriteTo(b.ResponseWriter) // the browser may have left
+	return nil
+}
+
+// extend gives the browser sendTimeout from now on.
+func extend(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(sendTimeout))
+}
+
+// fail shows an error, or the sign-in.
+func (p *page) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if unauthorized(err) && r.Header.Get("Sec-Fetch-Dest") != "empty" {
+		http.Redirect(w, r, "/signin?back="+template.URLQueryEscaper(r.URL.RequestURI()), http.StatusSeeOther)
+		return
+	}
+	status, d := http.StatusInternalServerError, api.Detail{Title: "The page could not be made", Detail: err.Error()}
+	if e, ok := errors.AsType[*client.Error](err); ok {
+		status, d = e.Detail.Status, e.Detail
+	} else if errors.Is(err, core.ErrNotFound) {
+		status, d.Title = http.StatusNotFound, "Not found"
+	}
+	answer := &buffered{ResponseWriter: w}
+	if p.show(answer, r, status, "error.html", d) == nil {
+		_ = answer.send()
+	}
+}
+
+// show renders a page.
+func (p *page) show(w http.ResponseWriter, r *http.Request, status int, name string, data any) error {
+	var out bytes.Buffer
+	if err := templates.ExecuteTemplate(&out, name, data); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, err := out.WriteTo(w)
+	return err
+}
+
+// file serves the script, the style sheet and the icon.
+func (p *page) file(w http.ResponseWriter, r *http.Request) error {
+	name := strings.TrimPrefix(r.URL.Path, "/")
+	if info, err := fs.Stat(static, name); err != nil || info.IsDir() {
+		return core.ErrNotFound
+	}
+	w.Header().Set("Cache-Control", "no-cache")
+	extend(w)
+	http.ServeFileFS(w, r, static, name)
+	return nil
+}
