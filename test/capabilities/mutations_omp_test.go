@@ -15,7 +15,7 @@ var ompMutations = []mutation{
 	},
 	{
 		"omp_file/OMP-03", "new entries have no parent", "core/dialect/internal/jsonl/fill.go",
-		"Member{\"parentId\", Parent(f.Parent)}", "Member{\"parentId\", nil}",
+		"{\"parentId\", Parent(f.Parent)}", "{\"parentId\", nil}",
 	},
 	{
 		"omp_file/OMP-33", "a file is written over", "internal/atomicfile/atomicfile.go",

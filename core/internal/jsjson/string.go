@@ -209,7 +209,15 @@ func appendUnit(dst []byte, r rune) []byte {
 func AppendString(dst []byte, text string) []byte {
 	dst = append(dst, '"')
 	for len(text) > 0 {
+		run := 0
+		for run < len(text) && plain[text[run]] {
+			run++
+		}
+		dst, text = append(dst, text[:run]...), text[run:]
 		r, n := utf8.DecodeRuneInString(text)
+		if n == 0 {
+			break
+		}
 		if r == utf8.RuneError && n == 1 {
 			n = badLen([]byte(text[:min(len(text), utf8.UTFMax)]))
 		}

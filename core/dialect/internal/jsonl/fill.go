@@ -2,6 +2,7 @@ package jsonl
 
 import (
 	"bytes"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -20,11 +21,38 @@ type Member struct {
 // of line, unless line has them or f does not give them. A member that line has
 // stays, also null. No other byte changes, and line itself is not modified.
 func Fill(line []byte, f core.Fields) (core.Entry, error) {
-	if _, err := Entry(line); err != nil {
+	e, err := Entry(line)
+	if err != nil {
 		return core.Entry{}, err
 	}
-	return Entry(Complete(line, Member{"id", Quoted(f.ID)}, Member{"parentId", Parent(f.Parent)}, Member{"timestamp", Quoted(f.Time)}))
+	members := [...]Member{{"id", Quoted(f.ID)}, {"parentId", Parent(f.Parent)}, {"timestamp", Quoted(f.Time)}}
+	parent, _ := f.Parent.ID()
+	if e.Tidy && utf8.ValidString(f.ID) && utf8.ValidString(parent) && utf8.ValidString(f.Time) {
+		return fillTidy(e, members[:], [...]string{f.ID, parent, f.Time}), nil
+	}
+	return Entry(Complete(line, members[:]...))
 }
+
+// fillTidy is Fill for an entry whose line is tidy, and does not read the filled line again.
+// values are those of the members id, parentId and timestamp.
+func fillTidy(e core.Entry, members []Member, values [3]string) core.Entry {
+	var v [len(filledMembers)]jsjson.Value
+	jsjson.Tidy(e.Line).Pick(filledMembers[:], v[:])
+	var missing []byte
+	for i, to := range []*string{&e.ID, &e.Parent, &e.Time} {
+		if v[i] == nil && members[i].Value != nil {
+			missing = appendMember(missing, members[i])
+			*to = values[i]
+		}
+	}
+	if len(missing) > 0 {
+		e.Line = insert(e.Line, missing)
+		e.Tidy = v[3] == nil // a message is no longer the last member
+	}
+	return e
+}
+
+var filledMembers = [...]string{"id", "parentId", "timestamp", "message"}
 
 // Complete returns line, one JSON object, with those of the members that it
 // lacks added before its closing brace, or line itself if it lacks none.
@@ -33,6 +61,12 @@ func Complete(line []byte, members ...Member) []byte {
 	if len(missing) == 0 {
 		return line
 	}
+	return insert(line, missing)
+}
+
+// insert returns line, one JSON object, with members before its closing brace. They begin
+// with a comma.
+func insert(line, missing []byte) []byte {
 	end := bytes.LastIndexByte(line, '}') // only white space follows it
 	b := append(make([]byte, 0, len(line)+len(missing)), line[:end]...)
 	if bytes.HasSuffix(bytes.TrimRight(b, " \t\r"), []byte("{")) {
@@ -52,10 +86,15 @@ func lacks(line []byte, members []Member) []byte {
 	var b []byte
 	for i, m := range members {
 		if m.Value != nil && !has[i] {
-			b = append(append(append(append(b, `,"`...), m.Name...), `":`...), m.Value...)
+			b = appendMember(b, m)
 		}
 	}
 	return b
+}
+
+// appendMember appends a comma and m.
+func appendMember(b []byte, m Member) []byte {
+	return append(append(append(append(b, `,"`...), m.Name...), `":`...), m.Value...)
 }
 
 // Quoted returns s as a JSON string, or nil if s is empty.
