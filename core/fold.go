@@ -22,11 +22,15 @@ func (s *State) Follows(r *Record) bool {
 // Apply folds r into s. An error leaves s as it was: ErrOrphan when r does not
 // follow, ErrCorrupt when its body is not what its kind asks for, ErrNotFound
 // when its dialect is unknown here.
-func (s *State) Apply(r *Record) error {
+func (s *State) Apply(r *Record) error { return s.ApplyRead(r, nil) }
+
+// ApplyRead is Apply for an append whose lines the caller has read: es are its entries. If
+// es is nil, the lines are read.
+func (s *State) ApplyRead(r *Record, es []Entry) error {
 	if !s.Follows(r) {
 		return fmt.Errorf("record %d (%s) after record %d: %w", r.Seq, r.Kind, s.Seq, ErrOrphan)
 	}
-	if err := s.fold(r); err != nil {
+	if err := s.fold(r, es); err != nil {
 		return err
 	}
 	s.Seq, s.Chain, s.Pos = r.Seq, r.Chain, r.Pos
@@ -43,8 +47,8 @@ func (s *State) Apply(r *Record) error {
 	return nil
 }
 
-// fold is Apply for a record that follows: it changes s or returns an error.
-func (s *State) fold(r *Record) error {
+// fold is ApplyRead for a record that follows: it changes s or returns an error.
+func (s *State) fold(r *Record, es []Entry) error {
 	if (s.Seq == 0) != (r.Kind == KindOpen) {
 		return fmt.Errorf("%s as record %d: %w", r.Kind, r.Seq, ErrCorrupt)
 	}
@@ -55,7 +59,7 @@ func (s *State) fold(r *Record) error {
 	case KindOpen:
 		return s.foldOpen(r)
 	case KindAppend:
-		return s.foldAppend(r)
+		return s.foldAppend(r, es)
 	case KindAmend:
 		return s.foldAmend(r)
 	case KindHead:
@@ -135,8 +139,8 @@ func (s *State) foldOpen(r *Record) error {
 	return nil
 }
 
-func (s *State) foldAppend(r *Record) error {
-	es, err := readEntries(s.Dialect, bodyLines(r.Body))
+func (s *State) foldAppend(r *Record, es []Entry) error {
+	es, err := appended(s.Dialect, r, es)
 	if err != nil {
 		return err
 	}
@@ -297,6 +301,20 @@ func readEntries(d Decoder, lines [][]byte) ([]Entry, error) {
 			return nil, fmt.Errorf("line %d of a body: %v: %w", i+1, err, ErrCorrupt)
 		}
 		es[i] = e
+	}
+	return es, nil
+}
+
+// appended returns the entries of an append, with lines that share memory with its body.
+// They are read unless es has them.
+func appended(d Decoder, r *Record, es []Entry) ([]Entry, error) {
+	lines := bodyLines(r.Body)
+	if len(es) != len(lines) {
+		return readEntries(d, lines)
+	}
+	es = slices.Clone(es)
+	for i := range es {
+		es[i].Line = lines[i]
 	}
 	return es, nil
 }

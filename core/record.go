@@ -88,20 +88,20 @@ func (c Chain) Next(r *Record) Chain { return c.NextOf(r, DigestOf(r.Body)) }
 // NextOf is Next for a record whose body is not at hand: body is the digest of
 // the plain body, whatever r has for one.
 func (c Chain) NextOf(r *Record, body Digest) Chain {
-	h := sha256.New()
-	for _, f := range [][]byte{
-		c[:],
-		[]byte(r.Kind),
-		strconv.AppendUint(nil, r.Seq, 10),
-		[]byte(r.Head),
-		strconv.AppendUint(nil, r.Epoch, 10),
-		[]byte(r.Writer),
-		body[:],
-	} {
-		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(f))))
-		h.Write(f)
-	}
-	return Chain(h.Sum(nil))
+	var buf [512]byte // most records need less, and no allocation
+	var number [20]byte
+	b := appendField(buf[:0], c[:])
+	b = appendField(b, r.Kind)
+	b = appendField(b, strconv.AppendUint(number[:0], r.Seq, 10))
+	b = appendField(b, r.Head)
+	b = appendField(b, strconv.AppendUint(number[:0], r.Epoch, 10))
+	b = appendField(b, r.Writer)
+	return sha256.Sum256(appendField(b, body[:]))
+}
+
+// appendField appends what a chain hashes of a field: its length and its bytes.
+func appendField[T ~string | ~[]byte](b []byte, f T) []byte {
+	return append(binary.BigEndian.AppendUint64(b, uint64(len(f))), f...)
 }
 
 func (c Chain) String() string { return hex.EncodeToString(c[:]) }

@@ -83,6 +83,7 @@ func (s *Session) record(st *core.State, batch []*request, fresh bool) (*core.Re
 	if len(pending) == 0 {
 		return nil, joinRefusals(batch)
 	}
+	s.sentEntries = pending
 	return &core.Record{
 		Kind:   core.KindAppend,
 		Head:   batch[0].Head,

@@ -20,6 +20,7 @@ import (
 func (s *Session) commit(ctx, retryCtx context.Context, build func(st *core.State, fresh bool) (*core.Record, error)) error {
 	fresh := false
 	for {
+		s.sentEntries = nil
 		r, err := build(s.st, fresh)
 		if err == nil && r == nil {
 			return nil
@@ -96,6 +97,8 @@ func (s *Session) link(r *core.Record) {
 // another record came first, which is then folded.
 func (s *Session) put(ctx, retryCtx context.Context, r *core.Record) (stored bool, err error) {
 	s.sent, s.found = r.Chain, false
+	es := s.sentEntries
+	s.sentEntries = nil
 	uncertain := false // an earlier attempt may have been stored
 	for {
 		before, seq, began := s.end, s.st.Seq, time.Now()
@@ -104,7 +107,7 @@ func (s *Session) put(ctx, retryCtx context.Context, r *core.Record) (stored boo
 		case err == nil:
 			s.recordStored(began)
 			r.Pos, r.After = pos, s.end.pos
-			return true, s.fold(r)
+			return true, s.foldRead(r, es)
 		case errors.Is(err, core.ErrConflict):
 			if cerr := s.catchUp(retryCtx); cerr != nil {
 				return false, s.outcome(r, cerr, uncertain)

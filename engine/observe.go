@@ -59,7 +59,12 @@ func (s *Session) batchSpan(ctx context.Context, batch []*request) (context.Cont
 			links = append(links, trace.Link{SpanContext: q.span})
 		}
 	}
-	ctx = trace.ContextWithSpanContext(ctx, batch[0].span)
-	return s.ss.cfg.Tracer.Start(ctx, "record", trace.WithLinks(links...),
-		trace.WithAttributes(spans.Session(s.id), attribute.Int("sess.requests", len(batch))))
+	if batch[0].span.IsValid() {
+		ctx = trace.ContextWithSpanContext(ctx, batch[0].span)
+	}
+	ctx, span := s.ss.cfg.Tracer.Start(ctx, "record", trace.WithLinks(links...))
+	if span.IsRecording() {
+		span.SetAttributes(spans.Session(s.id), attribute.Int("sess.requests", len(batch)))
+	}
+	return ctx, span
 }

@@ -28,6 +28,9 @@ type Session struct {
 	// writeLock.
 	sent  core.Chain
 	found bool
+	// sentEntries are the entries of the record that build made, nil if they must be read
+	// from its body. Guarded by writeLock.
+	sentEntries []core.Entry
 	// pendingLines are lines that the log lost and that the session accepts only once it
 	// is out of the trash. Guarded by writeLock.
 	pendingLines []core.Entry
@@ -90,10 +93,13 @@ func (s *Session) lock(ctx context.Context) error {
 func (s *Session) unlock() { <-s.writeLock }
 
 // fold applies r to the state.
-func (s *Session) fold(r *core.Record) error {
+func (s *Session) fold(r *core.Record) error { return s.foldRead(r, nil) }
+
+// foldRead is fold for an append whose entries are es, or nil if they must be read.
+func (s *Session) foldRead(r *core.Record, es []core.Entry) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.view.fold(r); err != nil {
+	if err := s.view.foldRead(r, es); err != nil {
 		return err
 	}
 	s.found = s.found || r.Chain == s.sent

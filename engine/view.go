@@ -32,8 +32,11 @@ type mark struct {
 }
 
 // fold applies r. It returns core.ErrOrphan if r does not follow the last record.
-func (v *view) fold(r *core.Record) error {
-	if err := v.st.Apply(r); err != nil {
+func (v *view) fold(r *core.Record) error { return v.foldRead(r, nil) }
+
+// foldRead is fold for an append whose entries are es, or nil if they must be read.
+func (v *view) foldRead(r *core.Record, es []core.Entry) error {
+	if err := v.st.ApplyRead(r, es); err != nil {
 		return err
 	}
 	v.recent.add(r)

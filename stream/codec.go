@@ -77,33 +77,50 @@ func pack(r *core.Record) (frame, error) {
 
 // message returns the frame as a message on subject.
 func (f *frame) message(subject string) *nats.Msg {
-	m := nats.NewMsg(subject)
-	h := m.Header
-	h.Set(hdrVersion, strconv.Itoa(core.Version))
-	h.Set(hdrKind, string(f.rec.Kind))
-	h.Set(hdrSeq, strconv.FormatUint(f.rec.Seq, 10))
-	h.Set(hdrChain, f.rec.Chain.String())
+	h := newHeaders()
+	h.set(hdrVersion, strconv.Itoa(core.Version))
+	h.set(hdrKind, string(f.rec.Kind))
+	h.set(hdrSeq, strconv.FormatUint(f.rec.Seq, 10))
+	h.set(hdrChain, f.rec.Chain.String())
 	if f.rec.Base != 0 {
-		h.Set(hdrBase, strconv.FormatUint(uint64(f.rec.Base), 10))
+		h.set(hdrBase, strconv.FormatUint(uint64(f.rec.Base), 10))
 	}
-	h.Set(hdrHead, f.rec.Head)
-	h.Set(hdrWriter, f.rec.Writer)
-	h.Set(hdrEpoch, strconv.FormatUint(f.rec.Epoch, 10))
-	h.Set(hdrCount, strconv.Itoa(f.rec.Count))
+	h.set(hdrHead, f.rec.Head)
+	h.set(hdrWriter, f.rec.Writer)
+	h.set(hdrEpoch, strconv.FormatUint(f.rec.Epoch, 10))
+	h.set(hdrCount, strconv.Itoa(f.rec.Count))
 	if f.zstd {
-		h.Set(hdrEncoding, "zstd")
+		h.set(hdrEncoding, "zstd")
 	}
 	if !f.spill.IsZero() {
-		h.Set(hdrSpill, f.spill.String())
+		h.set(hdrSpill, f.spill.String())
 	}
 	switch {
 	case f.rec.Redo && f.rec.Restored:
-		h.Set(hdrRedo, strconv.Itoa(redoRestored))
+		h.set(hdrRedo, strconv.Itoa(redoRestored))
 	case f.rec.Redo:
-		h.Set(hdrRedo, "1")
+		h.set(hdrRedo, "1")
 	}
-	m.Data = f.data
-	return m
+	return &nats.Msg{Subject: subject, Header: h.all, Data: f.data}
+}
+
+// headers collects the headers of a message with two allocations.
+type headers struct {
+	all    nats.Header
+	values []string
+}
+
+// maxHeaders is how many headers a message has at most, with those of the server.
+const maxHeaders = 16
+
+func newHeaders() *headers {
+	return &headers{make(nats.Header, maxHeaders), make([]string, 0, maxHeaders)}
+}
+
+func (h *headers) set(key, value string) {
+	h.values = append(h.values, value)
+	n := len(h.values)
+	h.all[key] = h.values[n-1 : n : n]
 }
 
 // readFrame parses a message's headers. Returns core.ErrCorrupt if they are not those
