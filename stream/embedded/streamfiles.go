@@ -41,7 +41,8 @@ type streamFiles struct {
 	last   *os.File               // the block that is appended to, nil before the first flush
 	size   int64                  // of last when it was flushed
 	linked map[string]fs.FileInfo // the links; nil before the first flush
-	marks  [2]dirMark             // of dir and of its messages at the last scan
+	dirs   [2]*os.File            // dir and its messages, as of the last scan; nil before
+	marks  [2]dirMark             // of them
 }
 
 // A dirMark tells whether a directory was modified since.
@@ -50,8 +51,8 @@ type dirMark struct {
 	racy bool // a later modification may leave the same time
 }
 
-func markOf(dir string) (dirMark, error) {
-	info, err := os.Stat(dir)
+func markOf(dir *os.File) (dirMark, error) {
+	info, err := dir.Stat()
 	if err != nil {
 		return dirMark{}, err
 	}
@@ -95,13 +96,14 @@ var errMoved = errors.New("the files of the stream were replaced while they were
 const maxMoves = 5000
 
 // modified reports whether a file may have been created, replaced or removed since
-// the last flush.
+// the last flush. A directory that was itself replaced was modified before: its files were
+// removed, or the directory above it changed.
 func (f *streamFiles) modified() (bool, error) {
-	for i, dir := range []string{f.dir, filepath.Join(f.dir, messagesDir)} {
-		now, err := markOf(dir)
-		if errors.Is(err, fs.ErrNotExist) {
+	for i, dir := range f.dirs {
+		if dir == nil {
 			return true, nil
 		}
+		now, err := markOf(dir)
 		if err != nil {
 			return false, err
 		}
@@ -205,7 +207,7 @@ func (f *streamFiles) gone() error {
 		return cmp.Or(err, errMoved)
 	}
 	f.close()
-	f.linked, f.marks = nil, [2]dirMark{}
+	f.linked = nil
 	if _, err := os.Stat(f.links); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -226,8 +228,12 @@ func (f *streamFiles) gone() error {
 // directories before that.
 func (f *streamFiles) scan() (marks [2]dirMark, now map[string]fs.FileInfo, err error) {
 	msgs := filepath.Join(f.dir, messagesDir)
-	for i, dir := range []string{f.dir, msgs} {
-		if marks[i], err = markOf(dir); err != nil {
+	f.closeDirs()
+	for i, path := range []string{f.dir, msgs} {
+		if f.dirs[i], err = os.Open(path); err != nil {
+			return marks, nil, err
+		}
+		if marks[i], err = markOf(f.dirs[i]); err != nil {
 			return marks, nil, err
 		}
 	}
@@ -333,7 +339,7 @@ func (f *streamFiles) openLast(now map[string]fs.FileInfo) error {
 			return nil
 		}
 	}
-	f.close()
+	f.closeLast()
 	if name == "" {
 		return nil
 	}
@@ -361,10 +367,25 @@ func lastBlock(files map[string]fs.FileInfo) string {
 }
 
 func (f *streamFiles) close() {
+	f.closeLast()
+	f.closeDirs()
+}
+
+func (f *streamFiles) closeLast() {
 	if f.last != nil {
 		_ = f.last.Close() // it was only read
 		f.last = nil
 	}
+}
+
+// closeDirs also forgets their marks.
+func (f *streamFiles) closeDirs() {
+	for _, dir := range f.dirs {
+		if dir != nil {
+			_ = dir.Close() // it was only read
+		}
+	}
+	f.dirs, f.marks = [2]*os.File{}, [2]dirMark{}
 }
 
 // A fileDiff is how the files of a stream changed, in the order of their blocks.
