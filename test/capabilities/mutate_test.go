@@ -13,7 +13,10 @@ import (
 	"testing"
 )
 
-var mutate = flag.Bool("mutate", false, "remove capabilities from the programs, one by one; each time a scenario must fail")
+var (
+	mutate = flag.Bool("mutate", false, "remove capabilities from the programs, one by one; each time a scenario must fail")
+	only   = flag.String("only", "", "with -mutate: only the mutations whose scenario and capability match `REGEXP`")
+)
 
 // A mutation removes one capability from the source.
 type mutation struct {
@@ -91,35 +94,35 @@ var generalMutations = []mutation{
 		"if bytes.Equal(line, es[i].Line) {", "if bytes.Equal(line, es[i].Line) || true {",
 	},
 	{
-		"time_travel", "every moment is now", "api/server/read.go",
+		"time_travel/FLEET-22", "every moment is now", "api/server/read.go",
 		"if at == \"\" {\n\t\treturn sess.View(f)", "if at != \"-\" {\n\t\treturn sess.View(f)",
 	},
 	{
-		"time_travel", "unknown query parameters are ignored", "api/server/query.go",
+		"time_travel/FLEET-17", "unknown query parameters are ignored", "api/server/query.go",
 		"if !slices.Contains(known, name) {", "if false {",
 	},
 	{
-		"usage", "every head has all answers", "core/usage/report.go",
+		"usage/FLEET-23", "every head has all answers", "core/usage/report.go",
 		"u.Agent == \"\" && (u.Total || counted[i])", "u.Agent == \"\"",
 	},
 	{
-		"usage", "models are not told apart", "core/usage/report.go",
+		"usage/FLEET-23", "models are not told apart", "core/usage/report.go",
 		"p.models[u.Model].add(u)", "p.models[\"p/claude\"].add(u)",
 	},
 	{
-		"usage", "each line of an answer counts", "core/usage/fold.go",
+		"usage/FLEET-23", "each line of an answer counts", "core/usage/fold.go",
 		"known = known && u.Answer != \"\"; known", "known = false; known",
 	},
 	{
-		"usage", "sub-agents are the session's own agent", "core/dialect/claude/meter.go",
+		"usage/FLEET-23", "sub-agents are the session's own agent", "core/dialect/claude/meter.go",
 		"	u.Agent = agent\n", "",
 	},
 	{
-		"usage", "what a fork took over is not told", "core/usage/report.go",
+		"usage/FLEET-23", "what a fork took over is not told", "core/usage/report.go",
 		"if u.Inherited || shared[i] {", "if u.Inherited || shared[i] && false {",
 	},
 	{
-		"usage", "prices of the caller are ignored", "core/usage/price.go",
+		"usage/FLEET-23", "prices of the caller are ignored", "core/usage/price.go",
 		"	maps.Copy(models, more.Models)\n", "",
 	},
 	{
@@ -146,12 +149,21 @@ func TestMutationsAreKilled(t *testing.T) {
 		t.Skip("it plays a scenario for each mutation; only with -mutate")
 	}
 	dir := buildMutants(t)
-	if out, err := play(t, dir, ".*", ""); err != nil {
+	var numbers []int
+	var names []string
+	for i, m := range mutations {
+		if name, _ := m.target(); regexp.MustCompile(*only).MatchString(m.scenario) {
+			numbers, names = append(numbers, i), append(names, name)
+		}
+	}
+	slices.Sort(names)
+	if out, err := play(t, dir, "("+strings.Join(slices.Compact(names), "|")+")", ""); err != nil {
 		t.Fatalf("scenarios fail without a mutation: %v\n%s", err, out)
 	}
 	var killed atomic.Int32
 	t.Run("each", func(t *testing.T) {
-		for i, m := range mutations {
+		for _, i := range numbers {
+			m := mutations[i]
 			t.Run(strings.ReplaceAll(m.scenario+" "+m.what, " ", "_"), func(t *testing.T) {
 				t.Parallel()
 				name, _ := m.target()
@@ -167,7 +179,7 @@ func TestMutationsAreKilled(t *testing.T) {
 			})
 		}
 	})
-	t.Logf("%d of %d mutations are killed", killed.Load(), len(mutations))
+	t.Logf("%d of %d mutations are killed", killed.Load(), len(numbers))
 }
 
 // target returns the scenario, and the capability whose steps must fail, if the

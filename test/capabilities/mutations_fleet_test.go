@@ -50,6 +50,98 @@ var fleetMutations = []mutation{
 		"Parents: []core.Lineage{first.from, second.from}", "Parents: []core.Lineage{first.from}",
 	},
 	{
+		"fleet_append/FLEET-01", "an append is acknowledged and not stored", "api/server/append.go",
+		"return sess.Append(r.Context(), a)", "_, err = core.Receipt{}, sess.Refresh(r.Context())\n\treturn core.Receipt{IDs: []string{}}, err",
+	},
+	{
+		"fleet_node/FLEET-02", "a node looks for its log elsewhere after a start", "cmd/sessnode/node.go",
+		"n := &node{cfg: cfg, logger: logger, metrics", "cfg.Data = fmt.Sprintf(\"%s/%p\", cfg.Data, start)\n\tif err := os.MkdirAll(cfg.Data, 0o700); err != nil {\n\t\treturn nil, err\n\t}\n\tn := &node{cfg: cfg, logger: logger, metrics",
+	},
+	{
+		"fleet_node/FLEET-03", "a cluster may keep blobs on one node", "config/check.go",
+		"bad(\"blobs.store\", \"fs serves one node; a cluster needs s3\")", "bad(\"blobs.store\", \"it is wrong\")",
+	},
+	{
+		"fleet_claims/FLEET-06", "no head is made for a writer that lost", "engine/conflict.go",
+		"b.Head, b.Writer, b.After, b.OnConflict, b.Branch, b.from = a.Branch,", "b.Head, b.Writer, b.After, b.OnConflict, b.Branch, b.from = a.Head,",
+	},
+	{
+		"fleet_blobs/FLEET-08", "snapshots are not verified", "materializer/verify/verify.go",
+		"m := in.Latest\n\tif m == nil {", "m := in.Latest\n\tif m == nil || true {",
+	},
+	{
+		"fleet_blobs/FLEET-09", "a snapshot has no content", "core/snapshot/pack.go",
+		"var out []byte\n\tfor len(plain) > 0 {", "var out []byte\n\tfor len(plain) > 1<<40 {",
+	},
+	{
+		"fleet_images/FLEET-13", "no record is too large for a message", "stream/codec.go",
+		"if len(f.data) > SpillSize {", "if len(f.data) > SpillSize && false {",
+	},
+	{
+		"fleet_run/FLEET-14", "the header keeps the directory of the other host", "agent/stagedfile.go",
+		"header = relocator.WithCWD(header, f.workdir.CWD)", "_ = relocator.WithCWD(header, f.workdir.CWD)",
+	},
+	{
+		"fleet_run/FLEET-15", "an agent that ended keeps its head", "agent/claimer.go",
+		"if head.Claim == nil || !slices.Contains(c.own, head.Claim.Writer) {", "if head.Claim == nil || slices.Contains(c.own, head.Claim.Writer) {",
+	},
+	{
+		"fleet_follow/FLEET-16", "writers that are there seem to be gone", "stream/presence.go",
+		"list[i].Alive = now.Sub(list[i].Seen) < session.SilentAfter", "list[i].Alive = now.Sub(list[i].Seen) > session.SilentAfter",
+	},
+	{
+		"fleet_people/FLEET-17", "errors of the interface name no next step", "api/server/respond.go",
+		"d.Status, d.Code, d.Title, d.Next = p.Status, p.Code, p.Title, p.Next", "d.Status, d.Code, d.Title, d.Next = p.Status, p.Code, p.Title, \"\"",
+	},
+	{
+		"fleet_people/FLEET-33", "errors have no hint", "cmd/sessctl/internal/cli/exit.go",
+		"if r.Next != \"\" {\n\t\tfmt.Fprintf(a.Stderr, \"hint", "if false {\n\t\tfmt.Fprintf(a.Stderr, \"hint",
+	},
+	{
+		"fleet_find/FLEET-19", "prompts are not found", "materializer/index/promptsearch.go",
+		"return readPrompts(rows, q.Limit, terms, &page)", "return nil",
+	},
+	{
+		"fleet_lineage/FLEET-20", "every fork is of the end", "engine/fork.go",
+		"if leaf.IsDefault() || f.Whole {", "if leaf != core.NoLeaf || f.Whole {",
+	},
+	{
+		"fleet_backup/FLEET-25", "every backup sends everything again", "backup/take.go",
+		"if unchanged {\n\t\tt.report.Unchanged++", "if unchanged && false {\n\t\tt.report.Unchanged++",
+	},
+	{
+		"fleet_removal/FLEET-27", "what is redacted stays", "engine/remove.go",
+		"line, err := redact.Line(old.Line, r.Text)", "line, err := redact.Line(old.Line, string(old.Line))",
+	},
+	{
+		"fleet_blobs/FLEET-28", "missing snapshots are not found", "materializer/doctor/sessions.go",
+		"if row.Snapshot > 0 && !row.Erased && !k.has(&row) {", "if row.Snapshot > 0 && !row.Erased && !k.has(&row) && false {",
+	},
+	{
+		"fleet_node/FLEET-30", "requests are not counted", "internal/metrics/metrics.go",
+		"m.requests.WithLabelValues(route, classOf(seen.Status)).Inc()", "_ = classOf(seen.Status)",
+	},
+	{
+		"fleet_convert/FLEET-34", "messages are not converted", "core/convert/tree.go",
+		"it.Kind != item.Leaf {", "it.Kind != item.Leaf && it.Kind != item.Message {",
+	},
+	{
+		"fleet_convert/EDGE-13", "a hand-off does not name what is lost", "cmd/sessctl/internal/agents/handoff.go",
+		"for _, l := range done.Lost {", "for _, l := range done.Lost[:0] {",
+	},
+	{
+		"fleet_agents/EDGE-06", "files of Codex go to no folder of their day", "core/dialect/codex/pack.go",
+		"return \"sessions/\" + n.when[:4] + \"/\" + n.when[5:7] + \"/\"", "return \"sessions/\" + n.when[:4] + \"/\"",
+	},
+	{
+		"edge_agents/EDGE-09", "Claude Code would not find the file of another host", "agent/bundle.go",
+		"h.CWD = realPath(f.workdir.CWD) // as the agent sees it", "_ = realPath(f.workdir.CWD) // as the agent sees it",
+	},
+	{
+		"edge_agents/EDGE-10", "a reverted thread has what it took back", "core/dialect/codex/rollout.go",
+		"parts = append(parts, r.upTo(b.end))", "parts = append(parts, r.upTo(b.end+1<<40))",
+	},
+	{
 		"openrath_files/RATH-04", "results of tools have no role of their own", "core/dialect/openrath/messages.go",
 		"role = \"tool\"", "role = \"user\"",
 	},
