@@ -173,7 +173,7 @@ func TestMergeSessions(t *testing.T) {
 	testkit.Equal(t, "with itself", []any{nil, []string{idA, idA}, 2}, []any{err, self.Parents, self.Rows.Len()})
 }
 
-// RATH-48
+// RATH-48, RATH-57: the sandbox is kept as OpenRath's registry needs it to attach it again.
 func TestResume(t *testing.T) {
 	t.Parallel()
 	l := load(t, whole())
