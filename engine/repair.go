@@ -210,6 +210,15 @@ func (s *Session) RecentRecords() []*core.Record {
 	return slices.Clone(s.recent.records)
 }
 
+// Contradicts reports whether the session has another record in memory than the one with
+// that seq and chain: one of the two is of a history that the log has lost.
+func (s *Session) Contradicts(seq uint64, chain core.Chain) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	r := s.recent.at(seq)
+	return r != nil && r.Chain != chain
+}
+
 // Losses returns what was lost and repaired so far.
 func (ss *Sessions) Losses() report.Losses {
 	return report.Losses{Rewritten: ss.lost.rewritten.Load(), Rescued: ss.lost.rescued.Load(), Pending: ss.lost.pending.Load(), Backfilled: ss.cfg.Log.Backfilled()}

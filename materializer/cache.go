@@ -13,6 +13,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/internal/memory"
+	"github.com/sesslog/sesslog/stream"
 )
 
 // A Cache keeps open sessions in memory, and drops the least recently used ones
@@ -145,6 +146,15 @@ func (c *Cache) load(ctx context.Context, id core.SessionID) (s *engine.Session,
 	case <-ctx.Done():
 		return nil, false, fmt.Errorf("session %s did not load in time: %w: %w", id, ctx.Err(), core.ErrUnavailable)
 	}
+}
+
+// contradicts reports whether the session in memory has another record in the place of
+// ch. A session that is not in memory contradicts nothing.
+func (c *Cache) contradicts(ch stream.Change) bool {
+	c.mu.Lock()
+	e, ok := c.byID[ch.Session]
+	c.mu.Unlock()
+	return ok && e.Value.(*cached).Contradicts(ch.Seq, ch.Chain)
 }
 
 // Put keeps a session that the caller opened or created.

@@ -24,22 +24,24 @@ const draftFactor = 3
 // retryAfter is the delay after a failed checkpoint.
 const retryAfter = 20 * time.Second
 
-// consider schedules a checkpoint if one is due and none is queued or running.
+// consider schedules a checkpoint if one is due and none is queued or running. That of a
+// session with orphans is made by every node that sees them: the owner may be the node
+// that wrote them, which does not see that they are orphans until another record follows.
 func (m *Materializer) consider(ctx context.Context, s *engine.Session, idle time.Duration) {
 	due := false
 	_ = s.View(func(st *core.State) error {
 		due = m.cfg.Policy.due(st, idle)
 		return nil
 	})
-	due = due || s.Orphans() > 0
+	orphans := s.Orphans() > 0
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	t := m.work[s.ID()]
-	if t == nil || t.busy || !due || !m.owns(t.shard) || time.Now().Before(t.retry) {
+	if t == nil || t.busy || !orphans && !(due && m.owns(t.shard)) || time.Now().Before(t.retry) {
 		return
 	}
 	t.busy = true
-	m.enqueue(dueSession{s.ID(), idle, t.trace})
+	m.enqueue(dueSession{s.ID(), idle, t.trace, orphans})
 }
 
 // checkpoint writes a session's snapshot and the record that names it, unless

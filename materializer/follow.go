@@ -57,16 +57,21 @@ func (m *Materializer) followOnce(ctx context.Context, shard int) error {
 }
 
 // take processes a changed session, or notes that it is due later if its row is
-// renewed too often.
+// renewed too often. If memory has another record in its place, the log has lost one of
+// the two, and the row may be of either.
 func (m *Materializer) take(ctx context.Context, shard int, ch stream.Change) error {
-	if m.cfg.Directory.Seq(ch.Session) >= ch.Seq {
+	diverged := m.cfg.Cache.contradicts(ch)
+	switch {
+	case diverged:
+		m.cfg.Directory.Forget(ch.Session)
+	case m.cfg.Directory.Seq(ch.Session) >= ch.Seq:
 		return nil
 	}
 	if m.isDeferred(ch.Session) {
 		m.deferChange(shard, ch, nil)
 		return nil
 	}
-	if due := m.note(shard, ch, spans.Text(ctx)); !due {
+	if due := m.note(shard, ch, spans.Text(ctx)); !due && !diverged {
 		return nil
 	}
 	return m.process(ctx, shard, ch)
@@ -78,7 +83,7 @@ func (m *Materializer) process(ctx context.Context, shard int, ch stream.Change)
 	s, err := m.open(ctx, ch.Session)
 	switch {
 	case err != nil:
-	case m.isSuspect(shard, ch.Pos):
+	case m.isSuspect(shard, ch.Pos), s.Contradicts(ch.Seq, ch.Chain):
 		err = s.Refresh(ctx)
 	case seqOf(s) < ch.Seq:
 		err = s.RefreshTo(ctx, ch.Seq)

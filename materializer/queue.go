@@ -16,6 +16,8 @@ type dueSession struct {
 	id    core.SessionID
 	idle  time.Duration // how long it was idle
 	trace string        // of the record that caused it, if it is traced
+	// orphans is set if it has any. Then every node writes the snapshot, not only the owner.
+	orphans bool
 }
 
 // dueSessions is a queue, first in first out. Each session is in it once, because
@@ -86,7 +88,7 @@ func (m *Materializer) write(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if !m.isStillDue(one.id) {
+		if !m.isStillDue(one) {
 			continue
 		}
 		err = m.checkpoint(spans.With(ctx, one.trace), one.id, one.idle)
@@ -97,16 +99,15 @@ func (m *Materializer) write(ctx context.Context) error {
 	}
 }
 
-// isStillDue reports whether a queued session still has work, in a shard of this
-// node.
-func (m *Materializer) isStillDue(id core.SessionID) bool {
+// isStillDue reports whether a queued session still has work for this node.
+func (m *Materializer) isStillDue(one dueSession) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	t := m.work[id]
+	t := m.work[one.id]
 	if t == nil {
 		return false
 	}
-	t.busy = m.owns(t.shard)
+	t.busy = one.orphans || m.owns(t.shard)
 	return t.busy
 }
 

@@ -425,10 +425,10 @@ func (w *world) verdict() {
 				}
 			}
 		}
-		for _, id := range w.ids() { // as a materializer that finds orphans does
+		for _, id := range w.ids() {
 			w.run("the recovery of orphans", func() {
 				if s, err := judge.ss.Open(context.Background(), id); err == nil && s.Orphans() > 0 {
-					w.note("the judge recovers the orphans of %s: %v", id, s.RecoverOrphans(context.Background()))
+					w.note("the judge recovers the orphans of %s: %v", id, w.recoverOrphans(judge, s))
 				}
 			})
 		}
@@ -460,6 +460,15 @@ func (w *world) verdict() {
 		}
 	}
 	judge.end()
+}
+
+// recoverOrphans does what a materializer that finds orphans does. The checkpoint also
+// tells their writer, which may know of no record after its own.
+func (w *world) recoverOrphans(n *node, s *engine.Session) error {
+	if err := s.RecoverOrphans(context.Background()); err != nil {
+		return err
+	}
+	return w.checkpoint(context.Background(), n, s, form{}, false)
 }
 
 // untrash restores a session from the trash, if it is there.

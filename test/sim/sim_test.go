@@ -80,6 +80,9 @@ func TestSeedsThatFoundBugs(t *testing.T) {
 		// older copy lacked, at the position that the copy's own history had reached, and that
 		// history ended in the trash.
 		{269421357, true},
+		// A node continued a history that the log had lost, with claims only, and the judge
+		// recovered its orphans without the checkpoint that tells it so.
+		{48663053, true},
 	} {
 		if _, broken := play(t, s.seed, worldSteps, s.forget, nil); broken != "" {
 			t.Error(broken)
