@@ -56,6 +56,16 @@ func (h *Host) workdir(given, from string) (Workdir, error) {
 	return w, nil
 }
 
+// LocalDir returns the directory on this host in which a session that worked in from
+// continues, empty if it is unknown.
+func (h *Host) LocalDir(from string) string {
+	w, err := h.workdir("", from)
+	if err != nil {
+		return ""
+	}
+	return w.local()
+}
+
 func (h *Host) givenDir(given string) (string, error) {
 	dir, ok := ExpandHome(h.Env, given)
 	if !ok {

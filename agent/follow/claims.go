@@ -3,6 +3,7 @@ package follow
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -16,6 +17,11 @@ import (
 const (
 	// defaultIdle is how long after the last line a claim is released.
 	defaultIdle = 2 * time.Minute
+	// turnIdle is the same if the agent waits for its user since that line.
+	turnIdle = 3 * time.Second
+	// quietAfter is how long after the last line others are no longer told that the
+	// writer is active, so that they can take the head over.
+	quietAfter = 10 * time.Second
 	// claimTimeout bounds how long a file waits for a claim.
 	claimTimeout = 5 * time.Second
 	// releaseTimeout bounds how long the end of Run waits for claims to be released.
@@ -33,8 +39,20 @@ type claim struct {
 	Shared bool `json:"shared,omitempty"`
 
 	used      time.Time // when the last line came
+	turnEnded bool      // since then the agent waits for its user
 	announced bool      // others see it
 }
+
+// isIdle reports whether the claim can be released, if idle is how long the agent
+// may pause.
+func (c claim) isIdle(idle time.Duration) bool {
+	if c.turnEnded {
+		idle = min(idle, turnIdle)
+	}
+	return time.Since(c.used) >= idle
+}
+
+func (c claim) isQuiet() bool { return time.Since(c.used) >= quietAfter }
 
 func (c claim) key() headKey { return headKey{c.Session, c.Head} }
 
@@ -98,7 +116,7 @@ func (c *claims) remembered(key headKey) string {
 func (c *claims) want(ctx context.Context, f *file) {
 	p := &f.place
 	key := headKey{p.Session, p.Head}
-	if !c.isWanted(key) {
+	if !c.isWanted(key, f.turnEnded) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, claimTimeout)
@@ -111,16 +129,18 @@ func (c *claims) want(ctx context.Context, f *file) {
 	for _, h := range hs.Heads {
 		if h.Head == p.Head && h.Leaf == p.Leaf {
 			c.take(ctx, key, p.Dialect, h)
+			c.isWanted(key, f.turnEnded)
 		}
 	}
 }
 
-// isWanted records that a line came, and reports whether the head must be claimed.
-func (c *claims) isWanted(key headKey) bool {
+// isWanted records that a line came, and whether it ended the agent's turn, and
+// reports whether the head must be claimed.
+func (c *claims) isWanted(key headKey, turnEnded bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if h := c.held[key]; h != nil && h.announced {
-		h.used = time.Now()
+		h.used, h.turnEnded = time.Now(), turnEnded
 		return false
 	}
 	return c.on && time.Since(c.refused[key]) > claimRetry
@@ -299,6 +319,7 @@ func (c *claims) all() []claim {
 // release releases a claim. A shared claim is only dropped.
 func (c *claims) release(ctx context.Context, h claim) error {
 	if !h.Shared {
+		c.reportTakenOver(ctx, h)
 		if err := c.fl.cfg.Node.Release(ctx, string(h.Session), h.Head, h.Writer); err != nil && isTransient(err) {
 			return err
 		}
@@ -312,9 +333,22 @@ func (c *claims) release(ctx context.Context, h claim) error {
 	return nil
 }
 
-// run releases idle claims until ctx ends.
+// reportTakenOver reports that another writer took the head over.
+func (c *claims) reportTakenOver(ctx context.Context, h claim) {
+	hs, err := c.fl.cfg.Node.Heads(ctx, string(h.Session))
+	if err != nil {
+		return
+	}
+	if now := holderOf(hs, h.Head); now != nil && now.Writer != h.Writer {
+		c.fl.notify(Notice{Kind: TakenOver, Session: h.Session, Head: h.Head, Text: fmt.Sprintf(
+			"%s took over session %s: continue it there, or take it back with: sessctl resume %s", now.Name(), h.Session, h.Session)})
+	}
+}
+
+// run releases idle claims until ctx ends, and withdraws the announcement of quiet
+// ones.
 func (c *claims) run(ctx context.Context) {
-	tick := time.NewTicker(max(c.fl.cfg.Idle/4, 10*time.Millisecond))
+	tick := time.NewTicker(max(min(c.fl.cfg.Idle, turnIdle)/4, 10*time.Millisecond))
 	defer tick.Stop()
 	for {
 		select {
@@ -323,7 +357,10 @@ func (c *claims) run(ctx context.Context) {
 		case <-tick.C:
 		}
 		for _, h := range c.all() {
-			if time.Since(h.used) < c.fl.cfg.Idle {
+			if h.isQuiet() && h.announced {
+				c.withdraw(h)
+			}
+			if !h.isIdle(c.fl.cfg.Idle) {
 				continue
 			}
 			one, cancel := context.WithTimeout(ctx, claimTimeout)
@@ -331,6 +368,16 @@ func (c *claims) run(ctx context.Context) {
 			cancel()
 		}
 	}
+}
+
+// withdraw stops announcing a claim, until the next line comes.
+func (c *claims) withdraw(h claim) {
+	c.mu.Lock()
+	if now := c.held[h.key()]; now != nil && now.Writer == h.Writer {
+		now.announced = false
+	}
+	c.mu.Unlock()
+	c.announcer.Drop(canceled, h.Writer)
 }
 
 // begin enables claims, if they are configured.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/sesslog/sesslog/agent/follow"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/session"
 )
 
 // claiming returns a follower that claims heads for a host.
@@ -59,6 +61,54 @@ func TestClaimsHeadWhileLinesCome(t *testing.T) {
 	add(t, s.path, said("b", "a", "two")+"\n")
 	until(t, "ann to hold main again", isHeldBy(t, s.node, core.MainHead, "ann"))
 	s.inLog(t, text(header, said("a", "", "one"), said("b", "a", "two")))
+}
+
+func TestReleasesHeadSoonAfterTheTurnEnded(t *testing.T) {
+	t.Parallel()
+	s := claiming(t, startCluster(t).node(t), "ann", time.Hour)
+	s.run(t)
+	write(t, s.path, text(header, said("a", "", "one")))
+	until(t, "ann to hold main", isHeldBy(t, s.node, core.MainHead, "ann"))
+	add(t, s.path, text(`{"type":"message","id":"b","parentId":"a","timestamp":"2026-01-01T00:00:00.000Z",`+
+		`"message":{"role":"assistant","content":[{"type":"text","text":"two"}],"stopReason":"stop","timestamp":1}}`))
+	until(t, "main to be free", isHeldBy(t, s.node, core.MainHead, ""))
+}
+
+func TestReportsThatAnotherWriterTookOver(t *testing.T) {
+	t.Parallel()
+	s := claiming(t, startCluster(t).node(t), "ann", time.Hour)
+	stop := s.run(t)
+	write(t, s.path, text(header, said("a", "", "one")))
+	until(t, "ann to hold main", isHeldBy(t, s.node, core.MainHead, "ann"))
+	if _, err := s.node.Claim(t.Context(), sessionID, core.ClaimRequest{Head: core.MainHead, Agent: "pi", Host: "bob", Writer: "writer-of-bob", TakeOver: true}); err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	if s.told.count(follow.TakenOver) != 1 || !isHeldBy(t, s.node, core.MainHead, "bob")() {
+		t.Errorf("told %v", s.told.all)
+	}
+}
+
+// A tool may run for long: the claim stays, but it locks no other writer out.
+func TestStopsAnnouncingAQuietClaim(t *testing.T) {
+	t.Parallel()
+	s := claiming(t, startCluster(t).node(t), "ann", time.Hour)
+	s.run(t)
+	write(t, s.path, text(header, said("a", "", "one")))
+	announced := func() bool {
+		list, err := s.node.Presence(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.ContainsFunc(list.Present, func(p session.Present) bool { return p.Host == "ann" && len(p.Holds) > 0 })
+	}
+	until(t, "ann to be seen", announced)
+	until(t, "ann not to be seen", func() bool { return !announced() })
+	if c := holder(t, s.node, core.MainHead); c == nil || c.Host != "ann" {
+		t.Errorf("main is held by %v", c)
+	}
+	add(t, s.path, said("b", "a", "two")+"\n")
+	until(t, "ann to be seen again", announced)
 }
 
 func TestRunAnnouncesClaimsAndReleasesThem(t *testing.T) {

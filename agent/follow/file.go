@@ -23,6 +23,7 @@ type file struct {
 	digest       *xxhash.Digest // of the bytes that are in the log; nil if unknown
 	missingSince time.Time
 	lateImports  int       // imports in a row that were rejected because the session changed
+	turnEnded    bool      // by the last lines that were appended
 	diverged     bool      // its lines got a separate head, which is not reported yet
 	conflicts    lineSet   // lines whose conflict was reported
 	verified     time.Time // when all bytes that are in the log were last read

@@ -35,8 +35,10 @@ type Config struct {
 	// Claims claims each head after its first line is stored, while Run runs, in the
 	// name of the session's agent on Host. A head that an active writer of another
 	// host holds is left to it, and the lines go to a separate head; a claim of Host
-	// is shared. A claim is released when no line was written for Idle (default 2
-	// min), when the lines go to a different head, and when Run ends.
+	// is shared. A claim is released 3 s after an answer that ended the agent's turn,
+	// when no line was written for Idle (default 2 min), when the lines go to a
+	// different head, and when Run ends. It is announced until no line was written
+	// for 10 s, so that it does not keep others out.
 	Claims bool
 	Idle   time.Duration
 	// Claimed is called after each claim that is made, and Over after its release or

@@ -10,6 +10,7 @@ import (
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/core/tree"
 )
 
 // grow appends what was added to a file. ok is false if the file must be compared
@@ -128,6 +129,7 @@ func (fl *Follower) append(ctx context.Context, f *file, d core.Dialect, b batch
 	if core.AnyInTree(b.entries) {
 		p.Leaf = d.Leaf(b.entries)
 	}
+	f.turnEnded = tree.TurnEnded(d, b.entries)
 	if l, ok := d.(core.Linker); direct && ok && l != nil {
 		return true, fl.learnLeaf(ctx, f)
 	}

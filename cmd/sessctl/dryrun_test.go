@@ -101,7 +101,7 @@ func TestDryRunSendsDryRunRequests(t *testing.T) {
 		f.Mux.HandleFunc("POST "+at+"sessions/"+testID+"/entries", take(core.Receipt{IDs: []string{"a"}, Stored: 1, Cursor: core.Cursor{Seq: 7}}))
 	}
 	const said = "sessctl: dry run: nothing is stored; the result would be:\n"
-	wantResult(t, f.run("claim", "--dry-run", testID), 0, "is held, by writer w1", said)
+	wantResult(t, f.run("claim", "--dry-run", testID), 0, "you hold head main of session "+testID, said)
 	testkit.WantFiles(t, f.home, nil)
 	f.stdin = "{}"
 	wantResult(t, f.run("append", "--dry-run", testID), 0, "1 line stored", said)

@@ -45,7 +45,7 @@ func TestResumeRespectsNodeWithTheSameHostName(t *testing.T) {
 	if len(asked()) > 0 {
 		t.Errorf("claims were requested: %+v", asked())
 	}
-	wantResult(t, f.run("resume", testID, "--dir", t.TempDir(), "--take-over"), 0, "which is now fenced", "")
+	wantResult(t, f.run("resume", testID, "--dir", t.TempDir(), "--take-over"), 0, "its next write will be refused", "")
 }
 
 // claimedHere is heldBy with an active holder on a host with this name, which

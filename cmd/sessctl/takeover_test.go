@@ -60,7 +60,7 @@ func TestResumeRespectsActiveHolder(t *testing.T) {
 		if len(asked()) > 0 {
 			t.Fatalf("%s: claims were requested: %+v", life.State, asked())
 		}
-		wantResult(t, f.run("resume", testID, "--dir", t.TempDir(), "--take-over"), 0, "which is now fenced", "")
+		wantResult(t, f.run("resume", testID, "--dir", t.TempDir(), "--take-over"), 0, "its next write will be refused", "")
 		if q := asked(); len(q) != 1 || !q[0].TakeOver || q[0].From != "" {
 			t.Errorf("requested %+v", q)
 		}
@@ -131,5 +131,5 @@ func TestResumeRespectsHolderOfUnknownState(t *testing.T) {
 	if len(asked()) > 0 || !strings.Contains(got.err, "resume --take-over") {
 		t.Errorf("requested %+v, and printed %s", asked(), got.err)
 	}
-	wantResult(t, f.run("resume", testID, "--dir", t.TempDir(), "--take-over"), 0, "which is now fenced", "")
+	wantResult(t, f.run("resume", testID, "--dir", t.TempDir(), "--take-over"), 0, "its next write will be refused", "")
 }

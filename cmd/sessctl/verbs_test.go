@@ -97,7 +97,7 @@ func TestWritesSpeakFromTheRememberedClaim(t *testing.T) {
 	if w := label(); w != "" {
 		t.Errorf("spoke from %q before there was a claim", w)
 	}
-	wantResult(t, f.run("claim", testID), 0, "is held, by writer w1, epoch 2\n", "")
+	wantResult(t, f.run("claim", testID), 0, "you hold head main of session "+testID+"\n", "")
 	if w := label(); w != "w1" {
 		t.Errorf("spoke from %q, want the claim", w)
 	}
@@ -251,7 +251,7 @@ hint: list its entries with: sessctl entries `+path+`, or keep it under another 
 	}
 	testkit.WantFiles(t, dir, map[string]string{talkFile: other})
 	got := f.run("resume", testID, "--dir", dir, "--force")
-	wantResult(t, got, 0, "taken over from omp on b-host, not known to be alive, which is now fenced", "")
+	wantResult(t, got, 0, "taken over from omp on b-host, not known to be alive; its next write will be refused", "")
 	wantResult(t, got, 0, "the existing file is kept as "+path+".", "")
 	if kept, err := filepath.Glob(path + ".*.aside"); err != nil || len(kept) != 1 {
 		t.Errorf("kept are %q, %v", kept, err)

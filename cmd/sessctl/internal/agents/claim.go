@@ -101,7 +101,7 @@ func (a app) claim(ctx context.Context, arg string, f claimFlags) error {
 
 func (a app) printClaimed(id core.SessionID, c api.Claimed, mine agent.StoredClaim) error {
 	return a.Print(claimed{id, c}, func() error {
-		if err := a.Printf("head %s of %s is held, by writer %s, epoch %d", c.Head, id, c.Writer, c.Epoch); err != nil {
+		if err := a.Printf("you hold head %s of session %s", c.Head, id); err != nil {
 			return err
 		}
 		return a.printFenced(c.Former, mine.Writer, nil)
@@ -114,5 +114,5 @@ func (a app) printFenced(former *core.Claim, mine string, life *session.Life) er
 		return nil
 	}
 	who := cli.Join(", ", a.ClaimText(former), a.LifeText(life))
-	return a.Printf("  taken over from %s, which is now fenced", cli.Plain(who))
+	return a.Printf("  taken over from %s; its next write will be refused", cli.Plain(who))
 }

@@ -2,22 +2,33 @@ package agents
 
 import (
 	"context"
+	"fmt"
+	"os/exec"
 
 	"github.com/spf13/cobra"
 
 	"github.com/sesslog/sesslog/agent"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/hint"
 )
 
 func resumeCmd(a app) *cobra.Command {
 	var f resumeFlags
 	cmd := &cobra.Command{
-		Use:   "resume SESSION [-- AGENT ARG...]",
-		Short: "Continue a session here: claim it and write its file",
-		Long: `Claims a head and writes the file from which the session's agent continues. After
-two dashes comes the agent's command: resume starts it on that file, in the
-session's directory, and follows it as sessctl run does.
+		Use:   "resume [SESSION] [-- AGENT ARG...]",
+		Short: "Continue a session here with its agent",
+		Long: `Claims a head, writes the file from which the session's agent continues, starts
+the agent on that file in the session's directory, and follows it as sessctl run
+does.
+
+Without SESSION it offers the newest sessions that continue in this directory;
+--last takes the first of them. After two dashes comes the command that starts the
+agent, if it is more than its name. With --no-start, with -o json and, unless a
+command is given, without a terminal the agent is not started: the claim stays
+until sessctl release. The same applies to agents that cannot be started on a file
+(Operator, OpenRath, Nova, opencode).
 
 If another writer holds the head and seems to be active, resume fails: the holder
 sent a heartbeat in the last 30 seconds, or its claim is that new. Otherwise
@@ -75,8 +86,10 @@ holder: state, seen, host), and if there was another file: lacked (lines, torn),
 brought (head: where the lines are), aside (where the file is). With --dry-run
 there is no writer and no epoch; dryRun is true, and holder and life describe the
 holder of the head.`,
-		Example: `sessctl resume 019a -- pi
-sessctl resume 019a --dry-run`,
+		Example: `sessctl resume
+sessctl resume 019a
+sessctl resume 019a -- pi --model gpt-5
+sessctl resume 019a --no-start`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if at := cmd.ArgsLenAtDash(); at >= 0 {
 				f.argv = args[at:]
@@ -87,27 +100,16 @@ sessctl resume 019a --dry-run`,
 			if len(args) > 1 && len(f.argv) == 0 {
 				return cli.Usagef("put two dashes before the agent: sessctl resume %.128q -- %.128q", args[0], args[1])
 			}
-			return cobra.ExactArgs(1)(cmd, args)
+			f.args = args
+			return cobra.MaximumNArgs(1)(cmd, args)
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := core.CheckHead(f.Head); err != nil {
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.check(); err != nil {
 				return err
 			}
 			ctx, cancel := a.Within(cmd, cli.Forever)
 			defer cancel()
-			if f.as != "" && f.DryRun {
-				return cli.Usagef("--as and --dry-run exclude each other")
-			}
-			f.Start = len(f.argv) > 0
-			resumed, err := a.resume(ctx, args[0], f.as, f.ResumeOptions)
-			if err != nil || f.DryRun {
-				return err
-			}
-			if !f.Start {
-				a.noteNext(resumed)
-				return nil
-			}
-			return a.resumeAgent(cmd.Context(), f.argv, resumed)
+			return a.resume(ctx, f)
 		},
 	}
 	addClaimFlags(cmd, &f.ClaimOptions)
@@ -118,43 +120,107 @@ sessctl resume 019a --dry-run`,
 	cmd.Flags().BoolVar(&f.Force, "force", false, "keep an existing file under another name, whatever it contains")
 	cmd.Flags().BoolVar(&f.TakeOver, "take-over", false, "take the head also from an active holder")
 	cmd.Flags().BoolVar(&f.DryRun, "dry-run", false, "show what would be done, but do nothing")
+	cmd.Flags().BoolVar(&f.noStart, "no-start", false, "write the file, but do not start the agent")
+	cmd.Flags().BoolVar(&f.last, "last", false, "resume the newest session of this directory")
 	return cmd
 }
 
 type resumeFlags struct {
 	agent.ResumeOptions
-	as   string
-	argv []string
+	as      string
+	noStart bool
+	last    bool
+	args    []string // the session, if it is named
+	argv    []string // the agent's command, if it is given
 }
 
-func (a app) resume(ctx context.Context, arg, as string, o agent.ResumeOptions) (*agent.Resumed, error) {
-	node, id, err := a.InLog(ctx, arg)
-	if err != nil {
-		return nil, err
+// check validates the flags.
+func (f *resumeFlags) check() error {
+	switch {
+	case f.as != "" && f.DryRun:
+		return cli.Usagef("--as and --dry-run exclude each other")
+	case f.noStart && len(f.argv) > 0:
+		return cli.Usagef("--no-start and a command exclude each other")
+	case f.last && len(f.args) > 0:
+		return cli.Usagef("--last and SESSION exclude each other")
 	}
-	if as != "" {
-		if id, err = a.handOff(ctx, node, id, o.Head, as); err != nil {
+	return core.CheckHead(f.Head)
+}
+
+func (a app) resume(ctx context.Context, f resumeFlags) error {
+	node, id, err := a.sessionToResume(ctx, f)
+	if err != nil {
+		return err
+	}
+	if f.argv, err = a.command(ctx, node, id, f); err != nil {
+		return err
+	}
+	if f.as != "" {
+		if id, err = a.handOff(ctx, node, id, f.Head, f.as); err != nil {
+			return err
+		}
+		f.Head = core.MainHead
+	}
+	f.Start = len(f.argv) > 0
+	r, err := agent.Resume(ctx, a.Host(), node, id, f.ResumeOptions)
+	if err != nil {
+		return err
+	}
+	if r.DryRun {
+		return a.Print(r, func() error { return a.printResumePlan(r, f.Force) })
+	}
+	if err := a.Print(r, func() error { return a.printResumed(r) }); err != nil {
+		return err
+	}
+	if f.Start {
+		return a.resumeAgent(ctx, f.argv, r)
+	}
+	a.noteNext(r)
+	return nil
+}
+
+// sessionToResume returns the session that the user named or chose.
+func (a app) sessionToResume(ctx context.Context, f resumeFlags) (*client.Client, core.SessionID, error) {
+	if len(f.args) > 0 {
+		return a.InLog(ctx, f.args[0])
+	}
+	id, err := a.pick(ctx, f.last)
+	if err != nil {
+		return nil, "", err
+	}
+	node, err := a.Client()
+	return node, id, err
+}
+
+// command returns the command that starts the agent: the given one, or else the
+// agent's name. It is empty if the agent is not to be started.
+func (a app) command(ctx context.Context, node *client.Client, id core.SessionID, f resumeFlags) ([]string, error) {
+	if len(f.argv) > 0 || f.noStart || f.DryRun || !a.CanAsk() || !a.Stdout.TTY {
+		return f.argv, nil
+	}
+	name := f.as
+	if name == "" {
+		info, err := node.Info(ctx, string(id))
+		if err != nil {
 			return nil, err
 		}
-		o.Head = core.MainHead
+		name = info.Log.Dialect
 	}
-	r, err := agent.Resume(ctx, a.Host(), node, id, o)
-	if err != nil {
-		return nil, err
+	if !agent.CanStart(name) {
+		return nil, nil
 	}
-	return r, a.Print(r, func() error {
-		if r.DryRun {
-			return a.printResumePlan(r, o.Force)
-		}
-		return a.printResumed(r)
-	})
+	if _, err := exec.LookPath(name); err != nil {
+		return nil, cli.Hintf(fmt.Errorf("the session's agent, %s, is not on PATH%w", name, hint.Silent(core.ErrNotFound)),
+			"name its command with: sessctl resume %s -- COMMAND, or only write the file with: --no-start", id)
+	}
+	return []string{name}, nil
 }
 
 func (a app) printResumed(r *agent.Resumed) error {
 	if err := a.Printf("%s", cli.Plain(r.Path)); err != nil {
 		return err
 	}
-	if err := a.Printf("  head %s of %s is held, by writer %s, epoch %d", r.Head, r.ID, r.Writer, r.Epoch); err != nil {
+	if err := a.Printf("  you hold head %s of session %s", r.Head, r.ID); err != nil {
 		return err
 	}
 	if err := a.printFenced(r.Former, r.LastWriter, r.Life); err != nil {

@@ -36,8 +36,9 @@ While no node answers, lines wait in their files.
 
 While lines arrive, watch claims their head in the name of the agent, as sessctl
 run does, so that others see the active writer (sessctl ps). It releases the head
-two minutes after the last line, and when it ends. It does not take a head from
-another host.
+after the agent's answer, two minutes after the last line, and when it ends. A head
+to which nothing was written for 10 seconds can be taken over without --take-over.
+watch does not take a head from another host.
 
 --state has what watch remembers between runs. If it is lost, files are compared
 with the log. Only one process can use a state directory.

@@ -41,8 +41,8 @@ func Pages[T any](limit int, at string, page func(n int, at string) (items []T, 
 // PageSize is how many rows are requested at a time.
 const PageSize = 500
 
-// RowState returns the state of a session for a table: deleted, its holder, closed,
-// or "-".
+// RowState returns the state of a session for a table: deleted, its holder, or
+// closed; otherwise it is empty.
 func RowState(r catalog.Row) string {
 	switch {
 	case r.Deleted:
@@ -56,7 +56,7 @@ func RowState(r catalog.Row) string {
 	case r.Closed:
 		return "closed"
 	}
-	return "-"
+	return ""
 }
 
 func orHeld(who string) string {

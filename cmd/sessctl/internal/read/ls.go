@@ -140,11 +140,7 @@ func (a app) table(rows []catalog.Row) *cli.Grid {
 	g.Colors(cli.Yellow, cli.Cyan, cli.Dim, "", "", cli.Green, cli.Dim, "")
 	g.Row("ID", "AGENT", "WHEN", "MESSAGES", "COST", "STATE", "PROJECT", "TITLE")
 	for _, r := range rows {
-		state := cli.RowState(r)
-		if state == "-" {
-			state = ""
-		}
-		g.Row(cli.ShortID(r.ShortID, r.ID), r.Dialect, a.Ago(cmp.Or(r.Modified, r.Created)), messagesText(r), cli.Cost(r.Usage.Cost), state,
+		g.Row(cli.ShortID(r.ShortID, r.ID), r.Dialect, a.Ago(cmp.Or(r.Modified, r.Created)), messagesText(r), cli.Cost(r.Usage.Cost), cli.RowState(r),
 			cli.Project(r.CWD), cli.OrDash(cmp.Or(r.Name, r.First)))
 	}
 	g.DropEmpty()
@@ -163,7 +159,7 @@ func (a app) wideTable(rows []catalog.Row) *cli.Grid {
 	g.Row("ID", "AGENT", "CREATED", "MODIFIED", "ENTRIES", "RECORDS", "SIZE", "STATE", "TAGS", "NAME", "CWD", "FIRST")
 	for _, r := range rows {
 		g.Row(string(r.ID), r.Dialect, a.TimeText(r.Created), a.TimeText(r.Modified), strconv.Itoa(r.Entries), cli.Uint(r.Seq), cli.Bytes(r.Size),
-			cli.RowState(r), cli.OrDash(strings.Join(r.Tags, ",")), cli.OrDash(r.Name), cli.OrDash(r.CWD), r.First)
+			cli.OrDash(cli.RowState(r)), cli.OrDash(strings.Join(r.Tags, ",")), cli.OrDash(r.Name), cli.OrDash(r.CWD), r.First)
 	}
 	return g
 }

@@ -72,5 +72,5 @@ func (a app) printChange(c api.RowChange) error {
 	}
 	r := *c.Row
 	return a.Printf("%s", cli.Join("  ", cli.Plain(string(r.ID)), cli.Plain(r.Dialect), cli.Plain(a.TimeText(r.Modified)), strconv.Itoa(r.Entries),
-		cli.Plain(cli.RowState(r)), cli.Plain(cmp.Or(r.Name, r.First))))
+		cli.OrDash(cli.Plain(cli.RowState(r))), cli.Plain(cmp.Or(r.Name, r.First))))
 }
