@@ -94,7 +94,7 @@ func (s *State) CheckRemovable() error {
 	if s.LegalHold == nil {
 		return nil
 	}
-	return fmt.Errorf("session %s is held by %s (release with: sessctl hold --release %s --why TEXT): %w", s.ID, by(s.LegalHold), s.ID, ErrHeld)
+	return fmt.Errorf("session %s is held by %s (release with: sessctl legal-hold --release %s --why TEXT): %w", s.ID, by(s.LegalHold), s.ID, ErrHeld)
 }
 
 // CheckWriter returns a *FencedError unless writer may write to head: no other

@@ -137,7 +137,7 @@ func entriesEndingAt(st *core.State, leaf core.Leaf) ([]core.Entry, error) {
 	if named {
 		where = fmt.Sprintf("at entry %.64q", id)
 	}
-	return nil, fmt.Errorf("session %s stands %s, which a %s file cannot say; move it with: sessctl branch: %w",
+	return nil, fmt.Errorf("session %s stands %s, which a %s file cannot say; move it with: sessctl move-head: %w",
 		st.ID, where, st.Dialect.Name(), core.ErrInvalid)
 }
 

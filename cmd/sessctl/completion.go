@@ -56,9 +56,12 @@ func (a app) complete(root *cobra.Command) {
 	}
 	if cmd := root; cmd.ValidArgsFunction == nil && len(cmd.ValidArgs) == 0 && strings.Contains(cmd.Use, "SESSION") {
 		cmd.ValidArgsFunction = a.completeSessions
+		if !strings.Contains(cmd.Use, "SESSION...") { // what follows is no session
+			cmd.ValidArgsFunction = a.completeSession
+		}
 	}
 	for name, values := range map[string][]string{
-		"output": cli.Formats, "dialect": agentNames(), "agent": agentNames(), "as": agentNames(), "sort": {"modified", "created", "name", "size", "cost", "entries"},
+		"output": cli.Formats, "dialect": agentNames(), "agent": agentNames(), "as": agentNames(), "sort": {"modified", "created", "name", "size", "cost", "entries"}, "state": cli.States,
 	} {
 		if root.LocalFlags().Lookup(name) != nil {
 			_ = root.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // it fails where it was done already
@@ -99,6 +102,14 @@ func (a app) completeSessions(cmd *cobra.Command, _ []string, typed string) ([]s
 		words = append(words, cobra.CompletionWithDesc(string(row.ID), title))
 	}
 	return words, cobra.ShellCompDirectiveKeepOrder
+}
+
+// completeSession is completeSessions for the first argument.
+func (a app) completeSession(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	return a.completeSessions(cmd, args, typed)
 }
 
 func (a app) completeContexts(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

@@ -21,7 +21,7 @@ Every verb uses the current context, unless --url, --context, SESS_URL or
 SESS_CONTEXT select another cluster. Contexts are kept in
 ~/.config/sesslog/contexts.yaml ($XDG_CONFIG_HOME), which only its owner can read.
 
-To see what an agent would send to its model, use another verb: sessctl context.`,
+To see what an agent would send to its model, use another verb: sessctl model-input.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return a.listContexts() },
 	}

@@ -17,7 +17,7 @@ func TestReadsSendConsistencyFlags(t *testing.T) {
 		asked = r.PathValue("what") + "?" + r.URL.RawQuery
 		_, _ = w.Write([]byte("{}\n"))
 	})
-	for verb, want := range map[string]string{"context": "context", "entries": "entries", "export": "export"} {
+	for verb, want := range map[string]string{"model-input": "context", "entries": "entries", "export": "export"} {
 		wantResult(t, f.run(verb, testID, "-o", "json", "--strict", "--seen", "3-0000000000000000"), 0, "{}", "")
 		if asked != want+"?seen=3-0000000000000000&strict=true" {
 			t.Errorf("%s asked for %s", verb, asked)

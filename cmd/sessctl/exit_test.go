@@ -22,7 +22,7 @@ func TestErrorsOfNodeArePrinted(t *testing.T) {
 	f.stdin = "x"
 	wantResult(t, f.run("import", "-"), 5, "", "sessctl: import: standard input: line 7 (entry \"e\"): this id is there already\nhint: Read the session and decide anew.\n")
 	wantResult(t, f.run("import", "-", "-o", "json"), 5, "", `"line":7,"entry":"e","exit":5}`)
-	wantResult(t, f.run("context", testID, "--leaf", "zz"), 3, "", "sessctl: context: entry \"zz\": not found\nhint: list sessions with: sessctl ls, or entries with: sessctl tree SESSION\n")
+	wantResult(t, f.run("model-input", testID, "--leaf", "zz"), 3, "", "sessctl: model-input: entry \"zz\": not found\nhint: list sessions with: sessctl ls, or entries with: sessctl tree SESSION\n")
 	wantResult(t, f.run("tree", testID), 8, "", "sessctl: tree: a ␛[31mred thing\n")
 	wantResult(t, f.run("status"), 7, "", "502 Bad Gateway")
 }

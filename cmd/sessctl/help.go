@@ -19,15 +19,15 @@ var verbGroups = []struct {
 	verbs     string
 }{
 	{"Agents on this host:", "run resume rescue watch service import ps claim release"},
-	{"Reading sessions:", "ls info usage tree context entries children heads attach tail search history lineage export"},
-	{"Writing to sessions:", "new append label name branch fork merge checkpoint"},
-	{"Cleaning up:", "rm prune hold redact erase retention"},
+	{"Reading sessions:", "ls info usage tree model-input entries children heads attach tail search history lineage export"},
+	{"Writing to sessions:", "new append label name move-head fork merge checkpoint"},
+	{"Cleaning up:", "rm retention redact erase legal-hold"},
 	{"Operating a log:", "status top doctor verify rebuild backup restore blobs token audit bench"},
 	{"This program:", "contexts completion man version help"},
 }
 
 // mainVerbs are those that sessctl --help shows, in this order.
-const mainVerbs = "import run watch ls search tree attach context resume export fork status"
+const mainVerbs = "import run resume watch ls search tree attach model-input export fork status"
 
 // usageTemplate is what follows the first paragraph of a verb's help.
 const usageTemplate = `Usage:

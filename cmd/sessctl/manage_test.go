@@ -25,11 +25,11 @@ func TestBranchWithASummary(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(core.Receipt{IDs: []string{"e9"}, Cursor: core.Cursor{Seq: 4}, Stored: 1})
 	})
 	want := `{"session":"` + testID + `","head":"main","leaf":"e9","seq":"4-0000000000000000"}`
-	wantResult(t, f.run("branch", testID, "e1", "--summary", "tried", "--details", `{"a":1}`, "-o", "json"), 0, want, "")
+	wantResult(t, f.run("move-head", testID, "e1", "--summary", "tried", "--details", `{"a":1}`, "-o", "json"), 0, want, "")
 	if sent != `{"at":{"id":"e1"},"summary":"tried","details":{"a":1}}` || head != "main" || key == "" {
 		t.Errorf("sent %s, head %q, key %q", sent, head, key)
 	}
-	wantResult(t, f.run("branch", testID, "null", "--summary", "tried", "--head", "side"), 0, "head side points to e9\n", "")
+	wantResult(t, f.run("move-head", testID, "null", "--summary", "tried", "--head", "side"), 0, "head side points to e9\n", "")
 	if sent != `{"at":{"none":true},"summary":"tried"}` || head != "side" {
 		t.Errorf("sent %s, head %q", sent, head)
 	}

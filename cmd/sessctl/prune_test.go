@@ -67,12 +67,12 @@ func pruneNode(t *testing.T) (f *fakeNode, deleted func() map[string]string) {
 func TestPruneListsAndThenTrashes(t *testing.T) {
 	t.Parallel()
 	f, deleted := pruneNode(t)
-	got := f.run("prune", "--older-than", "24h", "--cwd", "/lab")
+	got := f.run("rm", "--older-than", "24h", "--cwd", "/lab")
 	wantResult(t, got, 0, "not changed since 2", "nothing was changed")
 	if len(deleted()) != 0 {
 		t.Fatalf("deleted without --yes: %v", deleted())
 	}
-	wantResult(t, f.run("prune", "--older-than", "24h", "--cwd", "/lab", "--yes"), 0, "deleted", "sessctl rm --undo SESSION")
+	wantResult(t, f.run("rm", "--older-than", "24h", "--cwd", "/lab", "--yes"), 0, "deleted", "sessctl rm --undo SESSION")
 	want := map[string]string{
 		"old-0030h": "tester: pruned: not changed since 2",
 		"old-0040h": "tester: pruned: not changed since 2",
@@ -85,7 +85,7 @@ func TestPruneListsAndThenTrashes(t *testing.T) {
 func TestPruneKeepsActiveSessions(t *testing.T) {
 	t.Parallel()
 	f, deleted := pruneNode(t)
-	got := f.run("prune", "--keep", "2", "--dialect", "nova", "--yes", "-o", "json")
+	got := f.run("rm", "--keep", "2", "--dialect", "nova", "--yes", "-o", "json")
 	wantResult(t, got, cli.ExitConflict, `"error":"it changed after it was listed`, "old-0050h is kept")
 	var rows []struct {
 		ID, Why string

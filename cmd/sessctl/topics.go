@@ -13,8 +13,8 @@ Verbs print a table or a few lines. With -o json they print JSON for programs,
 with -o wide a table that is not cut and has more columns. On a terminal, long
 operations show their progress on standard error.
 
-Verbs that delete or restore data only show what they would do, unless --apply or
---yes is given. Most verbs that write have --dry-run: the node validates the
+Verbs that remove data permanently, or many sessions, show what they would do and
+ask; --yes does it without a question. Without a terminal they only show it. Most verbs that write have --dry-run: the node validates the
 request and returns the result, but stores nothing.`
 
 const rootExample = `sessctl import ~/.pi/agent/sessions
@@ -135,7 +135,7 @@ Output has no colors.`,
 	{
 		"claims", "How writers share a session",
 		`claim and resume take an exclusive claim on a head. This host remembers the
-claim in a file that only its owner can read. append, label, name, branch,
+claim in a file that only its owner can read. append, label, name, move-head,
 import and release write with the remembered claim of the head; --writer names
 another claim, --no-claim none. If a write is refused because the claim ended,
 the host forgets the claim, and the error names the current holder.

@@ -539,8 +539,8 @@ func TestBranchAndForkAndNew(t *testing.T) {
 	}
 	f.Mux.HandleFunc("POST /v1/sessions", made)
 	f.Mux.HandleFunc("POST /v1/sessions/"+testID+"/fork", made)
-	wantResult(t, f.run("branch", testID, "--at", "e1", "--head", "side", "-o", "json"), 0, `{"session":"`+testID+`","head":"side","leaf":"e1","seq":"9-0000000000000000"}`, "")
-	wantResult(t, f.run("branch", testID, "--at", "null", "-o", "json"), 0, `"leaf":null`, "")
+	wantResult(t, f.run("move-head", testID, "--at", "e1", "--head", "side", "-o", "json"), 0, `{"session":"`+testID+`","head":"side","leaf":"e1","seq":"9-0000000000000000"}`, "")
+	wantResult(t, f.run("move-head", testID, "--at", "null", "-o", "json"), 0, `"leaf":null`, "")
 	if at != `main {"at":{"none":true}}` {
 		t.Errorf("sent %s", at)
 	}

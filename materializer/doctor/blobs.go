@@ -36,7 +36,7 @@ func (d *Doctor) blobs(ctx context.Context, f *finder) (string, error) {
 	}
 	if late > 0 {
 		f.add(report.Note, "blobs", fmt.Sprintf("%s in the trash should have been deleted long ago, %s: no collector runs", count(late, "copy", "copies"), sizeOf(lateBytes)),
-			"sessctl blobs gc --apply, every day, or the setting blobs.collect")
+			"sessctl blobs gc --yes, every day, or the setting blobs.collect")
 	}
 	return fmt.Sprintf("%s, %s; %d in the trash", count(blobs, "blob", "blobs"), sizeOf(bytes), copies), nil
 }

@@ -62,7 +62,7 @@ func TestUncollectedTrashIsReported(t *testing.T) {
 		if err != nil || len(f.found) != want || seen != "1 blob, 5 bytes; 1 in the trash" {
 			t.Errorf("after %v: %q, %+v, %v", age, seen, f.found, err)
 		}
-		if want > 0 && !strings.Contains(f.found[0].Next, "gc --apply") {
+		if want > 0 && !strings.Contains(f.found[0].Next, "gc --yes") {
 			t.Errorf("%+v", f.found[0])
 		}
 	}

@@ -7,7 +7,7 @@
 //
 // A session that this program has not opened is loaded from the log. ByTag,
 // Held and CleanupOld only know the sessions that this program made, opened or
-// forked; sessctl prune covers the rest of the log. Cleanup moves sessions to
+// forked; sessctl rm --older-than covers the rest of the log. Cleanup moves sessions to
 // the trash, with the reason; sessctl rm --undo restores them.
 //
 // Log messages contain ids and counts, never what a session says.

@@ -126,7 +126,7 @@ func sameContext(t *testing.T, h *harness.Host, path string, nodes []*harness.No
 	if info.LeafID == nil {
 		t.Fatal("the resumed file has no leaf")
 	}
-	want := h.Do(t, "context", path, "-o", "json")
+	want := h.Do(t, "model-input", path, "-o", "json")
 	for i, n := range nodes {
 		got, err := n.Client().Context(harness.Timeout(t), id, client.View{Leaf: *info.LeafID})
 		if err != nil {

@@ -108,7 +108,7 @@ func TestCorpusOfOperatorThroughANode(t *testing.T) {
 			entries = append(entries, parsed(t, []byte(line)))
 		}
 		same(t, name+": entries", entries, loaded["entries"])
-		same(t, name+": context", parsed(t, []byte(host.Do(t, "context", id, "-o", "json"))), context)
+		same(t, name+": context", parsed(t, []byte(host.Do(t, "model-input", id, "-o", "json"))), context)
 		tree, err := node.Client().Tree(harness.Timeout(t), id)
 		if err != nil {
 			t.Fatal(err)
@@ -134,7 +134,7 @@ func TestCorpusLiveByEveryProfile(t *testing.T) {
 	for _, path := range files {
 		id := takenIn(t, node, host, path)
 		for _, profile := range []string{"pi", "pi@0.73", "omp"} {
-			for _, verb := range []string{"info", "tree", "context"} {
+			for _, verb := range []string{"info", "tree", "model-input"} {
 				inLog := host.Do(t, verb, id, "-o", "json", "--profile", profile)
 				inFile := host.Do(t, verb, path, "-o", "json", "--profile", profile)
 				if verb == "info" {

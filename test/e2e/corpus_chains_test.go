@@ -57,7 +57,7 @@ func TestCorpusOfChainsThroughANode(t *testing.T) {
 				comesBackWhole(t, host, path, done)
 				s := passed{Host: host, id: string(done.Session), path: path}
 				s.info, s.tree = s.asFile(t, "info"), s.asFile(t, "tree")
-				s.asFile(t, "context")
+				s.asFile(t, "model-input")
 				agent.agrees(t, s)
 				intact(t, node.Client(), s.id)
 			}
@@ -103,7 +103,7 @@ func (s passed) asFile(t *testing.T, verb string) any {
 // context returns the node's context, at a leaf or at the head.
 func (s passed) context(t *testing.T, more ...string) map[string]any {
 	t.Helper()
-	args := append([]string{"context", s.id, "-o", "json"}, more...)
+	args := append([]string{"model-input", s.id, "-o", "json"}, more...)
 	return parsed(t, []byte(s.Do(t, args...))).(map[string]any)
 }
 

@@ -110,7 +110,7 @@ func saysThatToo(t *testing.T, host *harness.Host, id, name string, want said) {
 	same(t, name+": info", ours, want.Info)
 	same(t, name+": tree", parsed(t, []byte(host.Do(t, "tree", id, "-o", "json"))), want.Tree)
 	for leaf, context := range want.Contexts {
-		args := []string{"context", id, "-o", "json"}
+		args := []string{"model-input", id, "-o", "json"}
 		if leaf != "__default" {
 			args = append(args, "--leaf", leaf)
 		}
@@ -225,7 +225,7 @@ func staysAsItIs(t *testing.T, node *harness.Node, host *harness.Host, path stri
 	id := string(done.Session)
 	comesBack(t, host, path, done)
 	said := map[string]string{}
-	verbs := []string{"info", "tree", "context", "verify", "export"}
+	verbs := []string{"info", "tree", "model-input", "verify", "export"}
 	for _, verb := range verbs {
 		r := host.Sessctl(t, verb, id, "-o", "json")
 		if r.Code != 0 || verb != "export" && !json.Valid([]byte(r.Out)) {
@@ -252,8 +252,8 @@ func resumes(t *testing.T, host *harness.Host, name, id string) {
 		Path string `json:"path"`
 	}
 	host.JSON(t, &out, "resume", id, "--dir", host.Path("resumed"))
-	fromFile := host.Sessctl(t, "context", out.Path, "-o", "json")
-	fromLog := host.Sessctl(t, "context", id, "-o", "json")
+	fromFile := host.Sessctl(t, "model-input", out.Path, "-o", "json")
+	fromLog := host.Sessctl(t, "model-input", id, "-o", "json")
 	if fromFile.Code != 0 || fromFile.Out != fromLog.Out {
 		t.Errorf("%s: the context of the resumed file is not that of the session: %s\n%s", name, fromFile, fromLog)
 	}

@@ -18,7 +18,7 @@ import (
 
 // Blobs that no session references are deleted by two runs with a grace period between
 // them, and leave an audit record. Referenced blobs stay, and nothing is deleted
-// without --apply.
+// without --yes.
 func TestGCDeletesOnlyUnreferencedBlobs(t *testing.T) {
 	t.Parallel()
 	node := harness.StartNode(t)
@@ -72,21 +72,21 @@ func TestGCDeletesOnlyUnreferencedBlobs(t *testing.T) {
 		return err == nil
 	}
 
-	if r := collect("--apply"); r.Stored.Blobs != 2 || r.Referenced.Blobs != 1 || r.Young.Blobs != 1 || r.Moved.Blobs != 0 {
+	if r := collect("--yes"); r.Stored.Blobs != 2 || r.Referenced.Blobs != 1 || r.Young.Blobs != 1 || r.Moved.Blobs != 0 {
 		t.Errorf("while all blobs are recent: %+v", r)
 	}
 	old()
 	if r := collect(); r.Applied || r.Moved.Blobs != 1 {
 		t.Errorf("a dry run: %+v", r)
 	}
-	if r := collect("--apply"); r.Moved.Blobs != 1 || r.Deleted.Blobs != 0 || !there() {
+	if r := collect("--yes"); r.Moved.Blobs != 1 || r.Deleted.Blobs != 0 || !there() {
 		t.Errorf("the first run: %+v", r)
 	}
 	old()
-	if res := host.Sessctl(t, "blobs", "gc"); res.Code != 0 || !strings.Contains(res.Out, "to delete permanently") || !strings.Contains(res.Err, "--apply") || !there() {
+	if res := host.Sessctl(t, "blobs", "gc"); res.Code != 0 || !strings.Contains(res.Out, "to delete permanently") || !strings.Contains(res.Err, "--yes") || !there() {
 		t.Errorf("as text: %v", res)
 	}
-	if r := collect("--apply", "--why", "spring cleaning"); r.Deleted.Blobs != 1 || there() {
+	if r := collect("--yes", "--why", "spring cleaning"); r.Deleted.Blobs != 1 || there() {
 		t.Errorf("the second run: %+v", r)
 	}
 	records, err := filepath.Glob(filepath.Join(stored, "reports", "main", "gc", "*.jsonl"))
@@ -109,18 +109,18 @@ func TestGCDeletesOnlyUnreferencedBlobs(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(other, "20260101T000000.000000000Z"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if res := host.Sessctl(t, "blobs", "gc", "--apply"); res.Code == 0 || !strings.Contains(res.Err, "logs/other/") {
+	if res := host.Sessctl(t, "blobs", "gc", "--yes"); res.Code == 0 || !strings.Contains(res.Err, "logs/other/") {
 		t.Errorf("in another log's bucket: %v", res)
 	}
 	gone := "logs/other/20260101T000000.000000000Z"
 	if r := collect("--gone", gone); r.Applied {
 		t.Errorf("a dry run without that log: %+v", r)
 	}
-	if res := host.Sessctl(t, "blobs", "gc", "--apply"); res.Code == 0 {
+	if res := host.Sessctl(t, "blobs", "gc", "--yes"); res.Code == 0 {
 		t.Errorf("the dry run removed the other log: %v", res)
 	}
-	collect("--apply", "--gone", gone, "--why", "its disks are shredded")
-	collect("--apply")
+	collect("--yes", "--gone", gone, "--why", "its disks are shredded")
+	collect("--yes")
 
 	res := host.Sessctl(t, "audit")
 	for _, want := range []string{"spring cleaning", "reports/main/gc/", "1 blobs, ", "its disks are shredded", gone, "refused"} {

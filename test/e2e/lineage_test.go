@@ -35,12 +35,12 @@ func TestLineageSurvivesKill(t *testing.T) {
 	fork := made("fork", file.ID, "--at", middle)
 	said(fork, "what the fork says")
 	said(file.ID, "what main says")
-	host.Do(t, "branch", file.ID, "--at", middle, "--head", "side")
+	host.Do(t, "move-head", file.ID, "--at", middle, "--head", "side")
 	said(file.ID, "what the side says", "--head", "side")
 	merge := made("merge", file.ID+"@side", fork)
 	helper := made("new", "--parent", merge, "--kind", "subagent")
 
-	context := host.Do(t, "context", merge, "-o", "json")
+	context := host.Do(t, "model-input", merge, "-o", "json")
 	for words, want := range map[string]int{"what the side says": 1, "what the fork says": 1, "what main says": 0} {
 		if n := strings.Count(context, words); n != want {
 			t.Errorf("the merged context says %q %d times, want %d", words, n, want)

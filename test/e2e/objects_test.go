@@ -88,7 +88,7 @@ func TestKeysOfOnePrefixSufficeForNode(t *testing.T) {
 	h.Do(t, "blobs", "verify")
 	h.Do(t, "backup", "--to", h.Path("backup"))
 	h.Do(t, "erase", gone.ID, "--now", "--yes", "--why", "a test") // deletes its snapshots
-	h.Do(t, "blobs", "gc", "--apply", "--why", "a test")
+	h.Do(t, "blobs", "gc", "--yes", "--why", "a test")
 	node.Kill()
 	node.Start(t)
 	sameBytes(t, "the export after a new start", exportOf(t, node.Client(), file.ID), file.Bytes)

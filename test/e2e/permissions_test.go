@@ -177,7 +177,7 @@ func TestRolesHaveThePermissionsTheyNeed(t *testing.T) {
 	h.Do(t, "rm", gone.ID, "--why", "a test")
 	h.Do(t, "erase", gone.ID, "--why", "a test", "--now", "--yes")
 	h.Do(t, "audit")
-	h.Do(t, "rebuild", "--apply")
+	h.Do(t, "rebuild", "--yes")
 	for _, said := range ns.refused.all() {
 		t.Errorf("refused: %s", said)
 	}

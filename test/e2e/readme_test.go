@@ -37,11 +37,11 @@ func TestReadmeCommands(t *testing.T) {
 	if out := host.Do(t, "tree", "--all", id); !strings.Contains(out, last) || strings.Count(out, "\n") != len(file.IDs) {
 		t.Errorf("tree prints %d lines for %d entries, the leaf among them: %v", strings.Count(out, "\n"), len(file.IDs), strings.Contains(out, last))
 	}
-	host.Do(t, "context", id)
+	host.Do(t, "model-input", id)
 	host.Do(t, "status")
 
 	// The log reports of the session the same as sessctl reads from the file.
-	for _, verb := range []string{"info", "tree", "context", "entries"} {
+	for _, verb := range []string{"info", "tree", "model-input", "entries"} {
 		fromLog, fromFile := parsed(t, []byte(host.Do(t, verb, id, "-o", "json"))), parsed(t, []byte(host.Do(t, verb, path, "-o", "json")))
 		if m, ok := fromLog.(map[string]any); ok {
 			delete(m, "log")
@@ -122,8 +122,8 @@ func checkFork(t *testing.T, host *harness.Host, id, at string) {
 	if info.LeafID == nil || *info.LeafID != at || len(from) != 1 || string(from[0].Session) != id {
 		t.Errorf("the fork is at %v, from %+v", info.LeafID, from)
 	}
-	want := host.Do(t, "context", id, "--leaf", at, "-o", "json")
-	if got := host.Do(t, "context", string(fork.ID), "-o", "json"); got != want {
+	want := host.Do(t, "model-input", id, "--leaf", at, "-o", "json")
+	if got := host.Do(t, "model-input", string(fork.ID), "-o", "json"); got != want {
 		t.Error("the fork's context differs from that of its origin")
 	}
 }

@@ -34,13 +34,13 @@ func TestEraseIsReportedAndComplete(t *testing.T) {
 		t.Errorf("a dry run shows %s", out)
 	}
 	refuse(2, "--why", "redact", "hello-2026", "a1b2c3d4", "--yes")
-	host.Do(t, "hold", "hello-2026", "--why", "a lawsuit")
-	if out := host.Do(t, "hold"); !strings.Contains(out, "hello-2026") || !strings.Contains(out, "a lawsuit") {
+	host.Do(t, "legal-hold", "hello-2026", "--why", "a lawsuit")
+	if out := host.Do(t, "legal-hold"); !strings.Contains(out, "hello-2026") || !strings.Contains(out, "a lawsuit") {
 		t.Errorf("held: %s", out)
 	}
 	refuse(5, "a lawsuit", "redact", "hello-2026", "a1b2c3d4", "--yes", "--why", "a key")
 	refuse(5, "a lawsuit", "rm", "hello-2026")
-	host.Do(t, "hold", "--release", "hello-2026", "--why", "settled")
+	host.Do(t, "legal-hold", "--release", "hello-2026", "--why", "settled")
 	host.Do(t, "redact", "hello-2026", "a1b2c3d4", "--yes", "--why", "a key", "--with", "(a key)")
 	if out := host.Do(t, "export", "hello-2026"); strings.Contains(out, "swordfish") || !strings.Contains(out, `"content":"(a key)"`) {
 		t.Errorf("it is\n%s", out)

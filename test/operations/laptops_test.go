@@ -85,7 +85,7 @@ func TestTwoLaptops(t *testing.T) {
 			t.Errorf("desk does not see what couch wrote:\n%s", screen)
 		}
 	}
-	if out := hosts["couch"].types(t, 0, "sessctl context hello\n"); !strings.Contains(out, "Hello from couch.") || !strings.Contains(out, "Hello from desk.") {
+	if out := hosts["couch"].types(t, 0, "sessctl model-input hello\n"); !strings.Contains(out, "Hello from couch.") || !strings.Contains(out, "Hello from desk.") {
 		t.Errorf("the context lacks prompts of the two laptops:\n%s", out)
 	}
 	t.Logf("from nothing to a session continued on two hosts: %v", time.Since(began).Round(100*time.Millisecond))

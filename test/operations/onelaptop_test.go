@@ -50,7 +50,7 @@ func TestOneLaptop(t *testing.T) {
 			t.Errorf("ls, search or tree lacks the session that was imported:\n%s", screen)
 		}
 	}
-	if out := h.types(t, 0, "sessctl context hello\n"); !strings.Contains(out, "Hello from laptop.") {
+	if out := h.types(t, 0, "sessctl model-input hello\n"); !strings.Contains(out, "Hello from laptop.") {
 		t.Errorf("the context lacks the prompt after resume:\n%s", out)
 	}
 }

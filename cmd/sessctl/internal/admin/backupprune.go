@@ -14,13 +14,13 @@ import (
 func backupPruneCmd(a app) *cobra.Command {
 	var keep backup.Keep
 	var days int
-	var apply bool
+	var yes cli.Confirmation
 	var f targetFlags
 	cmd := &cobra.Command{
 		Use:   "prune TARGET",
 		Short: "Delete old backups and the data that only they use",
 		Long: `Shows which backups in TARGET neither --keep nor --days keeps, and how much data
-only they use; --apply deletes them. The latest backup is always kept. prune
+only they use, and asks whether to delete them. The latest backup is always kept. prune
 first reads all backups that it keeps: if one is damaged, it deletes nothing. It
 contacts no node.
 
@@ -35,7 +35,7 @@ may be interrupted at any time, and repeated.
 With -o json: one object with applied, kept (how many), dropped (a list), objects
 and bytes (that no kept backup uses).`,
 		Example: `sessctl backup prune --keep 7 /backup/prod
-sessctl backup prune --days 30 --apply s3://backups/prod`,
+sessctl backup prune --days 30 --yes s3://backups/prod`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if keep.Last < 0 || days < 0 || keep.Last == 0 && days == 0 {
@@ -49,22 +49,22 @@ sessctl backup prune --days 30 --apply s3://backups/prod`,
 				return err
 			}
 			defer repo.Close()
-			return a.backupPrune(ctx, repo.Repo, keep, apply)
+			return a.backupPrune(ctx, repo.Repo, keep, yes.Yes)
 		},
 	}
 	cmd.Flags().IntVar(&keep.Last, "keep", 0, "keep the latest `NUMBER` backups")
 	cmd.Flags().IntVar(&days, "days", 0, "keep the backups of the last `NUMBER` days")
-	cmd.Flags().BoolVar(&apply, "apply", false, "apply the changes instead of only showing them")
+	yes.Add(a.App, cmd)
 	f.add(cmd)
 	return cmd
 }
 
-func (a app) backupPrune(ctx context.Context, repo *backup.Repo, keep backup.Keep, apply bool) error {
-	p, err := repo.Prune(ctx, keep, apply, a.Now)
+func (a app) backupPrune(ctx context.Context, repo *backup.Repo, keep backup.Keep, yes bool) error {
+	p, err := repo.Prune(ctx, keep, yes, a.Now)
 	if err != nil {
 		return err
 	}
-	return a.Print(p, func() error {
+	err = a.Print(p, func() error {
 		for _, run := range p.Dropped {
 			if err := a.Printf("%s  dropped", run); err != nil {
 				return err
@@ -73,9 +73,15 @@ func (a app) backupPrune(ctx context.Context, repo *backup.Repo, keep backup.Kee
 		what := fmt.Sprintf("%s kept, %d dropped; with them %s, %s", cli.Count(p.Kept, "backup", "backups"), len(p.Dropped),
 			cli.Count(p.Objects, "object", "objects"), cli.Bytes(p.Bytes))
 		if !p.Applied {
-			a.Notef("nothing was changed; to apply: --apply")
 			return a.Printf("would be: %s", what)
 		}
 		return a.Printf("%s", what)
 	})
+	if err != nil || yes || len(p.Dropped) == 0 {
+		return err
+	}
+	if yes, err = a.Confirm(ctx, "Delete them?", "to delete them: --yes"); err != nil || !yes {
+		return err
+	}
+	return a.backupPrune(ctx, repo, keep, true)
 }

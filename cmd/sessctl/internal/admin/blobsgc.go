@@ -13,7 +13,7 @@ import (
 )
 
 type gcFlags struct {
-	apply bool
+	cli.Confirmation
 	grace time.Duration
 	why   string
 	gone  []string
@@ -24,8 +24,8 @@ func blobsGCCmd(a app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gc",
 		Short: "Collect blobs that no session uses",
-		Long: `Reads every session of the log and shows which blobs no session uses. With
---apply, unused blobs that are older than the grace period move to the trash,
+		Long: `Reads every session of the log and shows which blobs no session uses, and
+asks. With --yes, or a yes, unused blobs that are older than the grace period move to the trash,
 from where they can still be read. Blobs that were in the trash for a grace
 period and are still unused are deleted permanently, which a record documents.
 Blobs that are used again return from the trash. So deleting a blob takes two
@@ -34,7 +34,7 @@ runs that are a grace period apart. Run it daily, at a quiet time.
 If a session cannot be read, or another log keeps its blobs in the same bucket,
 the run fails and changes nothing. If that log no longer exists, for example
 because it was restored from a backup into the same bucket under the same name,
-pass --gone with the key from the error; with --apply the bucket then forgets it.
+pass --gone with the key from the error; with --yes the bucket then forgets it.
 
 With -o json: one object with run, log, applied, grace, began, ended, sessions
 and erased (how many there are), stored, referenced, unreferenced, young (of the
@@ -43,13 +43,13 @@ references (each blob counted for each session that uses it), saved (bytes that
 sharing saves) and missing (digests that sessions use but the store lacks). If
 applied is false, moved, putBack and deleted are predictions.`,
 		Example: `sessctl blobs gc
-sessctl blobs gc --apply --why "nightly run"`,
+sessctl blobs gc --yes --why "nightly run"`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("grace") && f.grace <= 0 {
 				return cli.Usagef("--grace %s is not above 0", f.grace)
 			}
-			if len(f.gone) > 0 && f.apply && f.why == "" {
+			if len(f.gone) > 0 && f.Yes && f.why == "" {
 				return cli.Usagef("--why is missing: how you know that the log is gone")
 			}
 			ctx, cancel := a.Within(cmd, cli.Forever)
@@ -57,7 +57,7 @@ sessctl blobs gc --apply --why "nightly run"`,
 			return a.blobsGC(ctx, f)
 		},
 	}
-	cmd.Flags().BoolVar(&f.apply, "apply", false, "apply the changes instead of only showing them")
+	f.Add(a.App, cmd)
 	cli.DurationVar(cmd.Flags(), &f.grace, "grace", 0, "keep blobs that are younger than this `TIME` (default, and minimum: the node's blobs.grace)")
 	cmd.Flags().StringVar(&f.why, "why", "", "`TEXT` for the record of the deletion")
 	cmd.Flags().StringArrayVar(&f.gone, "gone", nil, "the log that signed the bucket as `KEY` no longer exists; may be repeated")
@@ -69,7 +69,7 @@ func (a app) blobsGC(ctx context.Context, f gcFlags) error {
 	if err != nil {
 		return err
 	}
-	q := api.GCRequest{Apply: f.apply, Why: f.why, Gone: f.gone}
+	q := api.GCRequest{Apply: f.Yes, Why: f.why, Gone: f.gone}
 	q.By, q.Host = a.Caller()
 	if f.grace > 0 {
 		q.Grace = f.grace.String()
@@ -79,7 +79,17 @@ func (a app) blobsGC(ctx context.Context, f gcFlags) error {
 		return err
 	}
 	r.Missing = cli.NotNil(r.Missing)
-	return a.Print(r, func() error { return a.printGC(r) })
+	if err := a.Print(r, func() error { return a.printGC(r) }); err != nil || f.Yes || r.Moved.Blobs+r.PutBack.Blobs+r.Deleted.Blobs == 0 {
+		return err
+	}
+	if len(f.gone) > 0 && f.why == "" {
+		a.Notef("nothing was changed; to do it: --yes --why TEXT")
+		return nil
+	}
+	if f.Yes, err = a.Confirm(ctx, "Do it?", "to do it: --yes"); err != nil || !f.Yes {
+		return err
+	}
+	return a.blobsGC(ctx, f)
 }
 
 func (a app) printGC(r report.GC) error {
@@ -109,9 +119,6 @@ func (a app) printGC(r report.GC) error {
 	}
 	for _, d := range r.Missing {
 		a.Notef("sessions refer to %s, which is missing; list them with: sessctl verify --all", d)
-	}
-	if !r.Applied && r.Moved.Blobs+r.PutBack.Blobs+r.Deleted.Blobs > 0 {
-		a.Notef("nothing was changed; to apply: --apply")
 	}
 	return nil
 }

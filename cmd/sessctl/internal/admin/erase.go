@@ -19,8 +19,8 @@ func eraseCmd(a app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "erase SESSION",
 		Short: "Erase a session permanently",
-		Long: `Shows what a session in the trash consists of. With --yes it is erased: records,
-snapshots, and the nodes' data for listings and searches. The log keeps who
+		Long: `Shows what a session in the trash consists of, and asks whether to erase it;
+--yes does so without a question. Erased are records, snapshots, and the nodes' data for listings and searches. The log keeps who
 erased it, when and why. The id is never used again. A session that was not in
 the trash for as long as the node's setting trash.window is refused, unless --now
 is given. A session on hold is always refused. A session that cannot be read may
@@ -37,11 +37,11 @@ With -o json: one object with session, cursor, sha256 and bytes of the session,
 entries, records, snapshots, blobs, forks, and deleted, held and erased if it is,
 due, damaged (why it cannot be read), wait (nanoseconds, if the brokers sync
 late); with --yes also log, removed (records, snapshots, rows) and remains.`,
-		Example: `sessctl erase 019a7f3e-2b1c-7d44-9a55-0c1de2f3a4b5
-sessctl erase --yes --why "request 4711" 019a7f3e-2b1c-7d44-9a55-0c1de2f3a4b5`,
+		Example: `sessctl erase 019a
+sessctl erase 019a --yes --why "request 4711"`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.yes && strings.TrimSpace(f.why) == "" {
+			if f.Yes && strings.TrimSpace(f.why) == "" {
 				return cli.Usagef("--why is missing: the reason, which the log stores")
 			}
 			ctx, cancel := a.Within(cmd, cli.Forever)
@@ -50,15 +50,15 @@ sessctl erase --yes --why "request 4711" 019a7f3e-2b1c-7d44-9a55-0c1de2f3a4b5`,
 		},
 	}
 	cli.WhyFlag(cmd, &f.why)
-	cmd.Flags().BoolVar(&f.yes, "yes", false, "erase it instead of only showing it")
+	f.Add(a.App, cmd)
 	cmd.Flags().BoolVar(&f.damaged, "damaged", false, "also erase a session that cannot be read, in the trash or not")
 	cmd.Flags().BoolVar(&f.now, "now", false, "also erase a session that is not in the trash, or not for long enough")
 	return cmd
 }
 
 type eraseFlags struct {
+	cli.Confirmation
 	why string
-	yes bool
 	now bool
 
 	damaged bool
@@ -69,23 +69,22 @@ func (a app) erase(ctx context.Context, arg string, f eraseFlags) error {
 	if err != nil {
 		return err
 	}
-	if !f.yes {
+	if !f.Yes {
 		found, err := node.Erasable(ctx, string(id))
 		if err != nil {
 			return err
 		}
-		return a.Print(found, func() error {
-			if err := a.printErasable(found); err != nil {
-				return err
-			}
-			if found.Damaged != "" {
-				a.Notef("it may be recoverable (sessctl verify --repair, sessctl restore); to erase it nevertheless: --damaged --yes --why TEXT")
-				return nil
-			}
-			a.noteWait(found.Wait)
-			a.Notef("nothing was changed; to erase it permanently: --yes --why TEXT")
+		if err := a.Print(found, func() error { return a.printErasable(found) }); err != nil {
+			return err
+		}
+		if found.Damaged != "" && !f.damaged {
+			a.Notef("it may be recoverable (sessctl verify --repair, sessctl restore); to erase it nevertheless: --damaged --yes --why TEXT")
 			return nil
-		})
+		}
+		a.noteWait(found.Wait)
+		if f.Yes, f.why, err = a.confirmForGood(ctx, "Erase it permanently?", f.why, "to erase it permanently: --yes --why TEXT"); err != nil || !f.Yes {
+			return err
+		}
 	}
 	// The wait is printed before it starts. Errors are those of the erasure.
 	if found, err := node.Erasable(ctx, string(id)); err == nil {
@@ -104,6 +103,18 @@ func (a app) erase(ctx context.Context, arg string, f eraseFlags) error {
 		}
 		return a.printRemains(out.Remains)
 	})
+}
+
+// confirmForGood asks whether to remove something permanently, and why.
+func (a app) confirmForGood(ctx context.Context, question, why, how string) (bool, string, error) {
+	yes, err := a.Confirm(ctx, question, how)
+	if err != nil || !yes || why != "" {
+		return yes, why, err
+	}
+	if why, err = a.Ask(ctx, "Why? The log stores the reason:"); err == nil && why == "" {
+		err = cli.Usagef("--why is missing: the reason, which the log stores")
+	}
+	return true, why, err
 }
 
 // anySession returns the session that arg names, in the trash or not.

@@ -10,19 +10,19 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-func holdCmd(a app) *cobra.Command {
+func legalHoldCmd(a app) *cobra.Command {
 	var f holdFlags
 	cmd := &cobra.Command{
-		Use:   "hold [SESSION]",
+		Use:   "legal-hold [SESSION]",
 		Short: "Protect a session from deletion, erasure and redaction",
-		Long: `Puts a session on hold: until --release it cannot be deleted, erased or redacted,
+		Long: `Puts a session on legal hold: until --release it cannot be deleted, erased or redacted,
 and the error names who put it on hold and why. Writing is still possible.
 Without a SESSION it lists the sessions on hold.
 
 With -o json: one object with session and held (true or false); of the list, an
 object for each session with session and held (by, host, time, why).`,
-		Example: `sessctl hold 019a --why "audit 2026"
-sessctl hold --release 019a`,
+		Example: `sessctl legal-hold 019a --why "audit 2026"
+sessctl legal-hold --release 019a --why "settled"`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
@@ -72,7 +72,7 @@ func (a app) holdSession(ctx context.Context, arg string, f holdFlags) error {
 		return err
 	}
 	return a.Print(holding{id, true}, func() error {
-		return a.Printf("%s is on hold; release it with: sessctl hold --release %s --why TEXT", id, id)
+		return a.Printf("%s is on hold; release it with: sessctl legal-hold --release %s --why TEXT", id, id)
 	})
 }
 

@@ -10,43 +10,49 @@ import (
 )
 
 func rebuildCmd(a app) *cobra.Command {
-	var apply bool
+	var f cli.Confirmation
 	cmd := &cobra.Command{
 		Use:   "rebuild",
 		Short: "Rebuild a node's index from the log",
 		Long: `The node discards all that it derived from the log (the rows of ls, and the data
-of searches) and reads the log from its beginning. Without --apply it only shows
-how much that is. The log, snapshots and blobs do not change. Until the rebuild is
+of searches) and reads the log from its beginning. It first shows how
+much that is, and asks. The log, snapshots and blobs do not change. Until the rebuild is
 done, listings of this node are incomplete.
 
 With -o json: one object with node, sessions, shards, messages and done.`,
 		Example: `sessctl rebuild
-sessctl rebuild --apply`,
+sessctl rebuild --yes`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := a.Within(cmd, cli.Forever)
 			defer cancel()
-			return a.rebuild(ctx, apply)
+			return a.rebuild(ctx, f.Yes)
 		},
 	}
-	cmd.Flags().BoolVar(&apply, "apply", false, "do it")
+	f.Add(a.App, cmd)
 	return cmd
 }
 
-func (a app) rebuild(ctx context.Context, apply bool) error {
+func (a app) rebuild(ctx context.Context, yes bool) error {
 	node, err := a.Client()
 	if err != nil {
 		return err
 	}
 	ask := node.ToRebuild
-	if apply {
+	if yes {
 		ask = node.Rebuild
 	}
 	r, err := ask(ctx)
 	if err != nil {
 		return err
 	}
-	return a.Print(r, func() error { return a.Printf("%s", rebuildText(r)) })
+	if err := a.Print(r, func() error { return a.Printf("%s", rebuildText(r)) }); err != nil || yes {
+		return err
+	}
+	if yes, err = a.Confirm(ctx, "Rebuild them?", "to rebuild them: --yes"); err != nil || !yes {
+		return err
+	}
+	return a.rebuild(ctx, true)
 }
 
 func rebuildText(r api.Rebuilt) string {
@@ -54,5 +60,5 @@ func rebuildText(r api.Rebuilt) string {
 	if r.Done {
 		return cli.Plain(r.Node) + " has rebuilt the rows of " + of
 	}
-	return cli.Plain(r.Node) + " would rebuild the rows of " + of + "; to apply: sessctl rebuild --apply"
+	return cli.Plain(r.Node) + " would rebuild the rows of " + of
 }

@@ -15,7 +15,7 @@ func redactCmd(a app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "redact SESSION ENTRY...",
 		Short: "Remove the content of entries permanently",
-		Long: `Shows the lines that would replace the entries. With --yes they do: the content is
+		Long: `Shows the lines that would replace the entries, and asks, or does it with --yes: the content is
 removed from the session, its snapshots, its records, and from listings and
 searches, and these entries cannot get other content. Ids, links, types, roles,
 times and numbers stay, so that the agent can continue.
@@ -30,11 +30,11 @@ With -o json: one object with session, log, cursor, entries, forks; without --ye
 lines (the replacements) and wait (nanoseconds, if the brokers sync late), with
 --yes sha256, object (the new snapshot), removed (records, snapshots, rows) and
 remains.`,
-		Example: `sessctl redact 019a7f3e-2b1c-7d44-9a55-0c1de2f3a4b5 a1b2c3d4
-sessctl redact --yes 019a7f3e-2b1c-7d44-9a55-0c1de2f3a4b5 a1b2c3d4`,
+		Example: `sessctl redact 019a a1b2c3d4
+sessctl redact 019a a1b2c3d4 --yes --why "a key"`,
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.yes && strings.TrimSpace(f.why) == "" {
+			if f.Yes && strings.TrimSpace(f.why) == "" {
 				return cli.Usagef("--why is missing: the reason, which the log stores")
 			}
 			ctx, cancel := a.Within(cmd, cli.Forever)
@@ -44,14 +44,14 @@ sessctl redact --yes 019a7f3e-2b1c-7d44-9a55-0c1de2f3a4b5 a1b2c3d4`,
 	}
 	cli.WhyFlag(cmd, &f.why)
 	cmd.Flags().StringVar(&f.with, "with", "", "the replacement `TEXT` (default \"[redacted]\")")
-	cmd.Flags().BoolVar(&f.yes, "yes", false, "redact them instead of only showing the result")
+	f.Add(a.App, cmd)
 	return cmd
 }
 
 type redactFlags struct {
+	cli.Confirmation
 	why  string
 	with string
-	yes  bool
 }
 
 func (a app) redact(ctx context.Context, arg string, entries []string, f redactFlags) error {
@@ -59,11 +59,11 @@ func (a app) redact(ctx context.Context, arg string, entries []string, f redactF
 	if err != nil {
 		return err
 	}
-	q := api.RedactRequest{Notice: a.Notice(f.why), Entries: entries, With: f.with, DryRun: !f.yes}
+	q := api.RedactRequest{Notice: a.Notice(f.why), Entries: entries, With: f.with, DryRun: !f.Yes}
 	if q.DryRun && q.Why == "" {
 		q.Why = "dry run"
 	}
-	if f.yes { // the wait is printed before it starts; errors are those of the redaction
+	if f.Yes { // the wait is printed before it starts; errors are those of the redaction
 		try := q
 		try.DryRun = true
 		if would, err := node.Redact(ctx, string(id), try); err == nil {
@@ -74,7 +74,13 @@ func (a app) redact(ctx context.Context, arg string, entries []string, f redactF
 	if err != nil {
 		return err
 	}
-	return a.Print(out, func() error { return a.printRedacted(out, f.yes) })
+	if err := a.Print(out, func() error { return a.printRedacted(out, f.Yes) }); err != nil || f.Yes {
+		return err
+	}
+	if f.Yes, f.why, err = a.confirmForGood(ctx, "Redact these entries permanently?", f.why, "to redact: --yes --why TEXT"); err != nil || !f.Yes {
+		return err
+	}
+	return a.redact(ctx, arg, entries, f)
 }
 
 func (a app) printRedacted(out api.Redacted, done bool) error {
@@ -90,7 +96,6 @@ func (a app) printRedacted(out api.Redacted, done bool) error {
 	}
 	if !done {
 		a.noteWait(out.Wait)
-		a.Notef("nothing was changed; to redact: --yes --why TEXT")
 		return nil
 	}
 	if err := a.Printf("redacted %s", cli.Count(len(out.Entries), "entry", "entries")); err != nil {

@@ -19,7 +19,7 @@ func claimCmd(a app) *cobra.Command {
 		Use:   "claim SESSION",
 		Short: "Take an exclusive claim on a head",
 		Long: `Claims a head: until the claim is released or taken over, no other writer can
-write to the head. This host remembers the claim, and append, label, name, branch
+write to the head. This host remembers the claim, and append, label, name, move-head
 and import use it. If another writer holds the head, claim fails, and the error
 says whether that holder seems to be active. --take-over takes the head from the
 holder, which is then fenced at its next write.

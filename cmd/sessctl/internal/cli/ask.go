@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"golang.org/x/term"
 )
 
@@ -42,4 +43,28 @@ func readLine(r io.Reader) string {
 		}
 		line = append(line, one[:n]...)
 	}
+}
+
+// A Confirmation says whether a verb that deletes or replaces data is to do so.
+type Confirmation struct{ Yes bool }
+
+// Add adds --yes, and --apply as its old name.
+func (c *Confirmation) Add(a *App, cmd *cobra.Command) {
+	cmd.Flags().BoolVarP(&c.Yes, "yes", "y", false, "do it without a question (default: show it, and ask on a terminal)")
+	a.renamedFlag(cmd.Flags(), "apply", "yes")
+}
+
+// Confirm asks whether to do what was shown, if the user can be asked, and otherwise
+// notes how to do it.
+func (a *App) Confirm(ctx context.Context, question, how string) (bool, error) {
+	if !a.CanAsk() {
+		a.Notef("nothing was changed; %s", how)
+		return false, nil
+	}
+	answer, err := a.Ask(ctx, question+" [y/N]")
+	if yes := strings.EqualFold(answer, "y") || strings.EqualFold(answer, "yes"); yes || err != nil {
+		return yes, err
+	}
+	a.Notef("nothing was changed")
+	return false, nil
 }

@@ -49,7 +49,7 @@ var Outcomes = []struct {
 	{core.ErrFenced, ExitFenced, "fenced", "take the head over with: sessctl claim --take-over SESSION, or write to a separate head with: --head NAME"},
 	{core.ErrConflict, ExitConflict, "conflict", ""},
 	{core.ErrExists, ExitConflict, "exists", ""},
-	{core.ErrHeld, ExitConflict, "held", "list the holds with: sessctl hold"},
+	{core.ErrHeld, ExitConflict, "held", "list the holds with: sessctl legal-hold"},
 	{core.ErrDeleted, ExitDeleted, "deleted", "if it is in the trash, restore it with: sessctl rm --undo SESSION"},
 	{core.ErrTooNew, ExitOther, "too-new", ""},
 	{core.ErrTooLarge, ExitInvalid, "too-large", ""},

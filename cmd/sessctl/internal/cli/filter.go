@@ -38,7 +38,7 @@ func (f *FilterFlags) Add(cmd *cobra.Command) {
 	fs.StringVar(&f.name, "name", "", "only sessions with `TEXT` in the name")
 	fs.StringVar(&f.text, "text", "", "only sessions with `TEXT` in the name or the first message")
 	fs.StringVar(&f.fuzzy, "fuzzy", "", "only sessions with the characters of each of these `WORDS` in name and first message, in their order")
-	fs.StringVar(&f.state, "state", "", "only sessions that are `STATE`: open, closed, held or interrupted")
+	fs.StringVar(&f.state, "state", "", "only sessions that are `STATE`: open, closed, claimed or interrupted")
 	fs.BoolVar(&f.deleted, "deleted", false, "list the trash instead")
 	fs.StringVar(&f.since, "since", "", "only sessions modified at `TIME` or later: 2026-01-02, 2026-01-02T03:04:05Z, or 36h or 7d ago")
 	fs.StringVar(&f.until, "until", "", "only sessions modified at `TIME` or before")
@@ -61,13 +61,9 @@ func (f *FilterFlags) Options(now time.Time) (catalog.Filter, error) {
 		CWD: cwd, Below: f.below, Dialect: f.dialect, Holder: f.holder, Tags: f.tags, Label: f.label,
 		Name: f.name, Text: f.text, Fuzzy: f.fuzzy, Deleted: f.deleted,
 	}
-	for _, s := range catalog.States {
-		if string(s) == f.state {
-			o.State = s
-		}
-	}
-	if f.state != "" && o.State == "" {
-		errs = append(errs, fmt.Errorf("--state %q is not one of %s", f.state, list(catalog.States)))
+	o.State, err = parseState(f.state)
+	if err != nil {
+		errs = append(errs, err)
 	}
 	if f.below && f.cwd == "" {
 		errs = append(errs, errors.New("--below requires --cwd"))
@@ -82,6 +78,21 @@ func (f *FilterFlags) Options(now time.Time) (catalog.Filter, error) {
 		return o, &UsageError{err.Error()}
 	}
 	return o, nil
+}
+
+// States are the values of --state.
+var States = []string{string(catalog.StateOpen), string(catalog.StateClosed), "claimed", string(catalog.StateInterrupted)}
+
+// parseState returns the state that --state names. The state of a session with a
+// claimed head is called held in requests, and was here.
+func parseState(name string) (catalog.State, error) {
+	if name == "claimed" || name == string(catalog.StateHeld) {
+		return catalog.StateHeld, nil
+	}
+	if name != "" && !slices.Contains(States, name) {
+		return "", fmt.Errorf("--state %q is not one of %s", name, strings.Join(States, ", "))
+	}
+	return catalog.State(name), nil
 }
 
 func list[T ~string](names []T) string {

@@ -16,7 +16,8 @@ func Commands(c *cli.App) []*cobra.Command {
 	return []*cobra.Command{
 		attachCmd(a),
 		childrenCmd(a),
-		contextCmd(a),
+		modelInputCmd(a),
+		a.Renamed("context", modelInputCmd(a)),
 		entriesCmd(a),
 		exportCmd(a),
 		headsCmd(a),

@@ -10,33 +10,66 @@ import (
 )
 
 func rmCmd(a app) *cobra.Command {
-	var undo bool
-	var why string
+	var f rmFlags
 	cmd := &cobra.Command{
-		Use:        "rm SESSION...",
-		SuggestFor: []string{"delete", "remove", "trash"},
-		Short:      "Move a session to the trash, or restore it",
+		Use:        "rm [SESSION...]",
+		SuggestFor: []string{"delete", "remove", "trash", "clean"},
+		Short:      "Move sessions to the trash, or restore them",
 		Long: `Moves the sessions to the trash; --undo restores them. Nothing is erased.
 
-With -o json: one object per line for each session: id and deleted (true or false).`,
+Without SESSION it selects old sessions: those that were not modified for the time
+of --older-than, and those beyond the number of --keep, the oldest first. It shows
+them and asks; --yes moves them without a question. Both limits apply to the
+sessions that --dialect and --cwd select. A session that a writer holds counts but
+is kept, and so is one that changes while rm runs.
+
+With -o json: one object per line for each session: id and deleted (true or false).
+For old sessions a list instead: id, last (its last change, if known), why, pruned
+(whether it is in the trash now), and error if it could not be moved.`,
 		Example: `sessctl rm 019a
-sessctl rm --undo 019a`,
-		Args: cobra.MinimumNArgs(1),
+sessctl rm --undo 019a
+sessctl rm --older-than 90d --cwd .`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, cancel := a.Within(cmd, cli.Short)
+			if err := f.check(cmd, args); err != nil {
+				return err
+			}
+			ctx, cancel := a.Within(cmd, cli.Forever)
 			defer cancel()
+			if len(args) == 0 {
+				return a.prune(ctx, f.pruneFlags)
+			}
 			for _, arg := range args {
-				if err := a.rm(ctx, arg, why, undo); err != nil {
+				if err := a.rm(ctx, arg, f.why, f.undo); err != nil {
 					return err
 				}
 			}
 			return nil
 		},
 	}
-	cli.WhyFlag(cmd, &why)
-	cmd.Flags().BoolVar(&undo, "undo", false, "take the sessions out of the trash")
+	cli.WhyFlag(cmd, &f.why)
+	cmd.Flags().BoolVar(&f.undo, "undo", false, "take the sessions out of the trash")
 	a.DryRunFlag(cmd)
+	f.pruneFlags.add(a.App, cmd)
 	return cmd
+}
+
+type rmFlags struct {
+	pruneFlags
+	why  string
+	undo bool
+}
+
+// check validates the flags: sessions are named, or selected.
+func (f *rmFlags) check(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return f.pruneFlags.check(cmd)
+	}
+	for _, name := range []string{"older-than", "keep", "dialect", "cwd"} {
+		if cmd.Flags().Changed(name) {
+			return cli.Usagef("--%s and SESSION exclude each other", name)
+		}
+	}
+	return nil
 }
 
 // removed is the output of rm.

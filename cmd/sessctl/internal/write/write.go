@@ -15,7 +15,8 @@ func Commands(c *cli.App) []*cobra.Command {
 	a := app{c}
 	return []*cobra.Command{
 		appendCmd(a),
-		branchCmd(a),
+		moveHeadCmd(a),
+		a.Renamed("branch", moveHeadCmd(a)),
 		forkCmd(a),
 		importCmd(a),
 		labelCmd(a),
@@ -23,5 +24,6 @@ func Commands(c *cli.App) []*cobra.Command {
 		nameCmd(a),
 		newCmd(a),
 		rmCmd(a),
+		a.Renamed("prune", rmCmd(a)),
 	}
 }

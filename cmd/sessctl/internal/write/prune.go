@@ -1,6 +1,7 @@
-package admin
+package write
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -16,45 +17,20 @@ import (
 	"github.com/sesslog/sesslog/session/catalog"
 )
 
-func pruneCmd(a app) *cobra.Command {
-	var f pruneFlags
-	cmd := &cobra.Command{
-		Use:   "prune",
-		Short: "Move old sessions to the trash",
-		Long: `Lists the sessions that were not modified for the time of --older-than, and those
-beyond the number of --keep, the oldest first. With --yes they move to the trash,
-from where sessctl rm --undo restores each; prune erases nothing. Both limits
-apply to the sessions that --dialect and --cwd select. A session that a writer
-holds counts but is kept, and so is one that changes while prune runs.
+// pruneFlags select old sessions.
+type pruneFlags struct {
+	cli.Confirmation
+	prune.Limits
+	dialect string
+	cwd     string
+}
 
-With -o json: a list with an object for each session: id, last (its last change,
-if known), why, pruned (whether it is in the trash now), and error if it could not
-be moved.`,
-		Example: `sessctl prune --older-than 2160h
-sessctl prune --keep 100 --cwd "$PWD" --yes`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := f.check(cmd); err != nil {
-				return err
-			}
-			ctx, cancel := a.Within(cmd, cli.Forever)
-			defer cancel()
-			return a.prune(ctx, f)
-		},
-	}
+func (f *pruneFlags) add(a *cli.App, cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.dialect, "dialect", "", "only sessions of the agent `NAME`")
 	cmd.Flags().StringVar(&f.cwd, "cwd", "", "only sessions of the directory `DIR`")
 	cli.DurationVar(cmd.Flags(), &f.MaxAge, "older-than", 0, "sessions not modified for this `TIME`, such as 24h or 30d")
 	cmd.Flags().IntVar(&f.Keep, "keep", 0, "sessions beyond the newest `N`")
-	cmd.Flags().BoolVar(&f.yes, "yes", false, "move them to the trash instead of only listing them")
-	return cmd
-}
-
-type pruneFlags struct {
-	prune.Limits
-	dialect string
-	cwd     string
-	yes     bool
+	f.Confirmation.Add(a, cmd)
 }
 
 // check validates the flags.
@@ -62,7 +38,7 @@ func (f *pruneFlags) check(cmd *cobra.Command) error {
 	older, keep := cmd.Flags().Changed("older-than"), cmd.Flags().Changed("keep")
 	switch {
 	case !older && !keep:
-		return cli.Usagef("--older-than TIME, --keep N or both are required")
+		return cli.Usagef("name a SESSION, or select old ones with --older-than TIME, --keep N or both")
 	case older && f.MaxAge <= 0:
 		return cli.Usagef("--older-than %s is not above 0", f.MaxAge)
 	case keep && f.Keep < 1:
@@ -106,13 +82,22 @@ func (a app) prune(ctx context.Context, f pruneFlags) error {
 		return err
 	}
 	all := prunings(a.Now(), rows, f)
-	var failed error
-	if f.yes {
-		failed = a.trashAll(ctx, node, all)
+	if a.DryRun {
+		f.Yes = false
 	}
-	if err := a.Print(cli.NotNil(all), func() error { return a.printPrunings(all, f.yes) }); err != nil {
+	if f.Yes {
+		failed := a.trashAll(ctx, node, all)
+		return cmp.Or(a.Print(cli.NotNil(all), func() error { return a.printPrunings(all, true) }), failed)
+	}
+	if err := a.Print(cli.NotNil(all), func() error { return a.printPrunings(all, false) }); err != nil || len(all) == 0 || a.DryRun {
 		return err
 	}
+	yes, err := a.Confirm(ctx, "Move them to the trash?", "to move them to the trash: --yes")
+	if err != nil || !yes {
+		return err
+	}
+	failed := a.trashAll(ctx, node, all)
+	a.Notef("to restore a session from the trash: sessctl rm --undo SESSION")
 	return failed
 }
 
@@ -203,8 +188,6 @@ func (a app) printPrunings(all []pruning, done bool) error {
 	}
 	if done {
 		a.Notef("to restore a session from the trash: sessctl rm --undo SESSION")
-	} else {
-		a.Notef("nothing was changed; to move them to the trash: --yes")
 	}
 	return nil
 }

@@ -15,11 +15,11 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-func contextCmd(a app) *cobra.Command {
+func modelInputCmd(a app) *cobra.Command {
 	var v cli.ViewFlags
 	var p profileFlag
 	cmd := &cobra.Command{
-		Use:   "context SESSION",
+		Use:   "model-input SESSION",
 		Short: "Show what the session's agent would send to its model",
 		Long: `Shows the context that the session's agent builds, by the rules of that agent,
 at a head or at an entry. With --profile it shows the context that another agent,
@@ -27,8 +27,8 @@ or another version, would build.
 
 With -o json: exactly the object that the agent's own context builder returns
 (pi: messages, thinkingLevel, model).`,
-		Example: `sessctl context 019a
-sessctl context 019a --profile pi@1.5 -o json`,
+		Example: `sessctl model-input 019a
+sessctl model-input 019a --profile pi@1.5 -o json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := cmp.Or(v.Check(), p.check()); err != nil {
@@ -47,7 +47,7 @@ sessctl context 019a --profile pi@1.5 -o json`,
 
 func (a app) context(ctx context.Context, arg string, v cli.ViewFlags, p profileFlag) error {
 	src, err := a.Find(ctx, arg)
-	if errors.Is(err, core.ErrNotFound) && slices.Contains([]string{"ls", "add", "use", "rm"}, arg) {
+	if errors.Is(err, core.ErrNotFound) && slices.Contains([]string{"ls", "add", "use", "rm"}, arg) { // as sessctl context, its old name
 		return cli.Hintf(err, "to manage clusters: sessctl contexts %s", arg)
 	}
 	if err != nil {

@@ -13,10 +13,10 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-func branchCmd(a app) *cobra.Command {
+func moveHeadCmd(a app) *cobra.Command {
 	var f branchFlags
 	cmd := &cobra.Command{
-		Use:   "branch SESSION [ENTRY]",
+		Use:   "move-head SESSION [ENTRY]",
 		Short: "Move a head to an entry",
 		Long: `Moves a head to an entry, so that the next append continues there. If the head
 does not exist, it is created. The entry null is the place before all entries.
@@ -28,8 +28,8 @@ head, in the format of the session's agent.
 
 With -o json: one object with session, head, leaf (null for before all entries)
 and seq (the cursor).`,
-		Example: `sessctl branch 019a a1b2c3d4
-sessctl branch 019a a1b2c3d4 --head experiment`,
+		Example: `sessctl move-head 019a a1b2c3d4
+sessctl move-head 019a a1b2c3d4 --head experiment`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(args[1:]); err != nil {
