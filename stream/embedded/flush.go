@@ -14,8 +14,9 @@ import (
 // written to it. Without it, the links would keep the files that JetStream removed.
 const idleFlush = time.Second
 
-// A flusher flushes the streams of a server with group commit: one goroutine for each
-// stream. A flush that fails ends all of them.
+// A flusher flushes the streams of a server with group commit. A caller that finds no flush
+// running runs its own; a goroutine for each stream runs those that callers ask for
+// meanwhile. A flush that fails ends all of them.
 type flusher struct {
 	dir    string
 	logger *slog.Logger
@@ -54,21 +55,20 @@ func startFlusher(cfg Config) (*flusher, error) {
 }
 
 // durable waits until the stream's messages up to pos are on disk; 0 stands for
-// everything that the server answered before the call.
+// everything that the server answered before the call. A caller that runs the flush itself
+// does not leave before the flush has ended, even if ctx ends.
 func (f *flusher) durable(ctx context.Context, stream string, pos uint64) error {
 	s, err := f.stream(stream)
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	fl, err := s.queue.ask(pos)
-	s.mu.Unlock()
+	fl, own, err := s.ask(pos)
 	if fl == nil || err != nil {
 		return err
 	}
-	select {
-	case s.wake <- struct{}{}:
-	default: // it is awake
+	if own {
+		s.flush(f)
+		return fl.err
 	}
 	select {
 	case <-fl.done:
@@ -96,47 +96,78 @@ func (f *flusher) stream(name string) (*streamFlusher, error) {
 	return s, nil
 }
 
-// run flushes a stream until the flusher ends.
+// ask returns the flush that makes pos durable, or nil if pos is durable. own is set if no
+// flush runs: the caller must then run this one, without waiting for another goroutine.
+func (s *streamFlusher) ask(pos uint64) (fl *flush, own bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if fl, err = s.queue.ask(pos); fl == nil || err != nil {
+		return nil, false, err
+	}
+	return fl, s.queue.begin() != nil, nil
+}
+
+// run runs the flushes that are asked for while another runs, until the flusher ends, and
+// those of an idle stream.
 func (f *flusher) run(s *streamFlusher) {
 	tick := time.NewTicker(idleFlush)
 	defer tick.Stop()
-	defer s.files.close()
+	defer s.close()
 	for {
 		select {
 		case <-s.wake:
-		case <-tick.C:
-			if !s.files.dirty() {
-				continue
-			}
 			s.mu.Lock()
-			_, _ = s.queue.ask(0) // after a failure there is nothing to do
+			fl := s.queue.begin()
 			s.mu.Unlock()
+			if fl != nil {
+				s.flush(f)
+			}
+		case <-tick.C:
+			if _, own, _ := s.ask(0); own && s.files.dirty() { // after a failure there is nothing to do
+				s.flush(f)
+			} else if own {
+				s.end(nil)
+			}
 		case <-f.stop:
 			s.fail(ErrClosed)
 			return
 		}
-		for s.flush(f) {
-		}
 	}
 }
 
-// flush runs the flush that is asked for. It reports whether there was one.
-func (s *streamFlusher) flush(f *flusher) bool {
-	s.mu.Lock()
-	fl := s.queue.begin()
-	s.mu.Unlock()
-	if fl == nil {
-		return false
-	}
+// flush runs the flush that has begun. Only its caller uses the files.
+func (s *streamFlusher) flush(f *flusher) {
 	err := s.files.flush()
 	if err != nil {
 		err = fmt.Errorf("stream %s could not be flushed: %w; fix the disk, and restart the node", s.name, err)
 		f.fail(err)
 	}
+	s.end(err)
+}
+
+// end ends the flush that has begun, and wakes the goroutine if another one waits.
+func (s *streamFlusher) end(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.queue.end(err)
-	return true
+	if s.queue.waiting == nil {
+		return
+	}
+	select {
+	case s.wake <- struct{}{}:
+	default: // it is awake
+	}
+}
+
+// close closes the files after the flush that runs.
+func (s *streamFlusher) close() {
+	s.mu.Lock()
+	fl := s.queue.running
+	s.mu.Unlock()
+	if fl != nil {
+		<-fl.done
+	}
+	s.files.close()
 }
 
 func (s *streamFlusher) fail(err error) {
