@@ -113,7 +113,7 @@ func (a app) append(cmd *cobra.Command, arg string, f appendFlags) error {
 		f.key = ulid.Make().String()
 	}
 	done, err := a.send(cmd, node, id, data, f)
-	if err != nil && f.kind == "" {
+	if err != nil && (f.kind == "" || f.unsent != "") {
 		err = a.giveBack(err, data, f.unsent)
 	}
 	if err != nil {
