@@ -165,6 +165,13 @@ func (c Config) prepareDir() error {
 	if restored > 0 {
 		c.Logger.Info("the last stop was unclean: files of streams are as of their last flush", "restored", restored, "dir", c.Dir)
 	}
+	dropped, err := dropIndexes(c.Dir)
+	if err != nil {
+		return fmt.Errorf("check the blocks of streams: %w", err)
+	}
+	if len(dropped) > 0 {
+		c.Logger.Error("a block of streams begins with a damaged record and is cut off there; check the disk", "streams", dropped, "dir", c.Dir)
+	}
 	return releaseIdentity(c.Dir, id)
 }
 

@@ -197,6 +197,44 @@ func TestStartFailsWithCorruptStream(t *testing.T) {
 	}
 }
 
+// The sequences of a log begin at about 10^15. JetStream must not list those before a
+// damaged record as lost, one by one.
+func TestDamagedFirstRecordNeedsNoMemory(t *testing.T) {
+	t.Parallel()
+	for _, at := range []int{0, 2, 8, 20, 30} { // length, sequence, length of the subject, subject
+		t.Run(fmt.Sprint(at), func(t *testing.T) {
+			t.Parallel()
+			s := embeddedtest.Start(t)
+			sc := streamConfig("S", 1)
+			sc.FirstSeq = 1 << 50
+			if _, err := jetStream(t, s).CreateStream(t.Context(), sc); err != nil {
+				t.Fatal(err)
+			}
+			for range 10 {
+				publish(t, s, "s.1", "some words")
+			}
+			cfg := s.Config()
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			found, err := filepath.Glob(filepath.Join(cfg.Dir, "jetstream", "$G", "streams", "S", "msgs", "*.blk"))
+			if err != nil || len(found) != 1 {
+				t.Fatal(found, err)
+			}
+			path := found[0]
+			b, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b[at] ^= 0x40
+			if err := os.WriteFile(path, b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			publishesStill(t, start(t, cfg))
+		})
+	}
+}
+
 func TestLogIsQuietAndNamesRisks(t *testing.T) {
 	t.Parallel()
 	var out lines
