@@ -186,6 +186,7 @@ func (ss *Sessions) create(ctx context.Context, b CreateRequest) (*Session, erro
 	}
 	ctx, cancel := context.WithTimeout(ctx, ss.cfg.Timeout)
 	defer cancel()
+	ss.cfg.Witness.Opened(ctx, b.ID, 0) // the log may have lost a session of this id
 	if err := ss.refuse(ctx, b.ID, core.KindOpen); err != nil {
 		return nil, err
 	}

@@ -3,13 +3,16 @@ package materializer_test
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/materializer/index"
 )
 
 // guarded is a rig with a session whose records the log loses while a snapshot has
@@ -202,6 +205,40 @@ func (g *guarded) objects(t *testing.T) (keys []string) {
 		keys = append(keys, info.Key)
 	}
 	return keys
+}
+
+// A session is not created in the place of one that the log lost, before anything else
+// has noticed the loss.
+func TestCreationDoesNotReplaceLostSession(t *testing.T) {
+	t.Parallel()
+	for _, witness := range []string{"row", "snapshot"} {
+		t.Run(witness, func(t *testing.T) {
+			t.Parallel()
+			g := newGuarded(t)
+			g.lose(t, 1)
+			g.guarding(g.rig)
+			if witness == "snapshot" {
+				g.file = filepath.Join(t.TempDir(), "index.db")
+			}
+			d, err := index.Open(t.Context(), index.Config{Path: g.file, Log: g.log.Name(), Logger: g.quiet})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer d.Close()
+			materializer.New(materializer.Config{
+				Log: g.log, Sessions: g.sessions, Cache: g.cache, Snapshots: g.snapshots, Directory: d, Guard: g.guard, Logger: g.quiet,
+			})
+			pi := dialect.All()["pi"]
+			h, err := pi.Header(pi.NewHeader(core.HeaderFields{ID: string(g.id), Time: "2026-01-02T03:04:05.000Z", CWD: "/w"}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = g.sessions.Create(t.Context(), engine.CreateRequest{ID: g.id, Origin: core.Origin{Dialect: "pi"}, Header: h})
+			if !errors.Is(err, core.ErrCorrupt) || g.guard.Loss(g.id) == nil {
+				t.Errorf("creation: %v, loss: %v", err, g.guard.Loss(g.id))
+			}
+		})
+	}
 }
 
 // Without rows, the snapshots alone prove the loss of a whole session.

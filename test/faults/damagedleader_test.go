@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/test/e2e/harness"
@@ -18,8 +19,8 @@ import (
 
 // One of three copies is damaged all over, such that the server cuts its blocks down to
 // nothing, and all members restart. The Raft log of the damaged copy is as long as the
-// others', so it leads some shards. No session is ever missing or short: the leader
-// steps down, and its copy is repaired from the others.
+// others', so it leads some shards. No session is ever missing or short, and none is
+// created a second time: the leader steps down, and its copy is repaired from the others.
 func TestDamagedCopyThatLeadsLosesNothing(t *testing.T) {
 	t.Parallel()
 	if !*long {
@@ -74,6 +75,11 @@ func TestDamagedCopyThatLeadsLosesNothing(t *testing.T) {
 		n.Terminate(t)
 	}
 	harness.StartAll(t, nodes)
+	for id := range want { // nor does another session take its place
+		if _, err := nodes[1].Client().Create(harness.Timeout(t), api.Create{ID: id, CWD: "/w"}); err == nil || errors.Is(err, core.ErrCorrupt) {
+			t.Errorf("session %s is created again: %v", id, err)
+		}
+	}
 	for _, n := range nodes {
 		for id, whole := range want {
 			harness.Await(t, "session "+id+" is served by "+n.Arg("--node"), func() error {
