@@ -41,6 +41,7 @@ func newCluster(t *testing.T, b *harness.Bucket, prefix string) []*harness.Node 
 	nodes := harness.NewCluster(t, members, b, append(clusterSettings, "--blobs-s3-prefix", prefix)...)
 	for _, n := range nodes {
 		n.Token = rootToken
+		bound(n)
 	}
 	return nodes
 }

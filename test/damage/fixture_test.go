@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -45,7 +46,16 @@ func newNode(t *testing.T) *harness.Node {
 	t.Helper()
 	n := harness.NewNode(t, settings...)
 	n.Token = rootToken
+	bound(n)
 	return n
+}
+
+// bound limits the address space of a node, of which it needs about 2 GiB, so that one
+// that needs too much memory ends and the machine does not.
+func bound(n *harness.Node) {
+	if path, err := exec.LookPath("prlimit"); err == nil {
+		n.Via = []string{path, fmt.Sprintf("--as=%d", int64(8)<<30)}
+	}
 }
 
 func build(t *testing.T) *fixture {
