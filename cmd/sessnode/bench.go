@@ -23,6 +23,8 @@ func benchCmd(out io.Writer) *cobra.Command {
 		Short: "Measure appends and opening sessions on this machine",
 		Long: `Starts servers in a new temporary directory, and none of the settings of a node apply. Machines differ: compare the
 ratios to the baseline, which is measured in the same run. All values are medians of several runs.`,
+		Example: `  sessnode bench append
+  sessnode bench http --sync 0s`,
 		// Settings are not read, so that a faulty one of the node on this machine does not matter.
 		PersistentPreRunE: func(*cobra.Command, []string) error { return nil },
 	}

@@ -33,8 +33,11 @@ func run(ctx context.Context, args, env []string, out, errOut io.Writer) error {
 	host, _ := os.Hostname()
 	cfg := config.Default(defaultData(), cmp.Or(host, "sessnode"))
 	root := &cobra.Command{
-		Use:           "sessnode",
-		Short:         "A node of a replicated log of agents' sessions",
+		Use:   "sessnode",
+		Short: "Run a node of a replicated log of agents' sessions",
+		Example: `  sessnode
+  sessnode --listen 100.64.0.1:7433 --config node.yaml
+  sessnode config`,
 		Args:          cobra.NoArgs,
 		Version:       version(),
 		SilenceUsage:  true,
@@ -67,11 +70,34 @@ func run(ctx context.Context, args, env []string, out, errOut io.Writer) error {
 		},
 	})
 	root.AddCommand(permissionsCmd(&cfg, out), benchCmd(out))
+	root.SetUsageTemplate(usageTemplate)
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(errOut)
 	return root.ExecuteContext(ctx)
 }
+
+// usageTemplate is what follows the first sentence of help. The settings of a node are shown
+// for the node itself only.
+const usageTemplate = `Usage:
+  {{.UseLine}}{{if .HasAvailableSubCommands}}
+  {{.CommandPath}} COMMAND{{end}}{{if .HasExample}}
+
+Examples:
+{{.Example}}{{end}}{{if .HasAvailableSubCommands}}
+
+Commands:{{range .Commands}}{{if .IsAvailableCommand}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{if .HasParent}}{{if .HasAvailableLocalFlags}}
+
+Flags:
+{{.LocalFlags.FlagUsagesWrapped 100 | trimTrailingWhitespaces}}{{end}}
+
+More flags: {{.Parent.CommandPath}} --help
+{{else}}
+
+Settings, also in the file of --config, or as SESS_... in the environment:
+{{.LocalFlags.FlagUsagesWrapped 100 | trimTrailingWhitespaces}}
+{{end}}`
 
 // load fills cfg from the file, the environment and the flags, and checks it.
 func load(cfg *config.Config, file string, env []string, cmd *cobra.Command) error {

@@ -101,3 +101,19 @@ func TestNodeStartsServesAndStops(t *testing.T) {
 		}
 	}
 }
+
+func TestHelpListsSettingsOfTheNodeOnly(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		args     string
+		settings bool
+	}{{"--help", true}, {"bench --help", false}, {"bench append --help", false}, {"config --help", false}} {
+		var out strings.Builder
+		if err := run(t.Context(), strings.Fields(c.args), nil, &out, io.Discard); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(out.String(), "--log-shards"); got != c.settings || !strings.Contains(out.String(), "Usage:\n  sessnode") {
+			t.Errorf("sessnode %s:\n%s", c.args, out.String())
+		}
+	}
+}
