@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/alecthomas/chroma/v2"
 	chromahtml "github.com/alecthomas/chroma/v2/formatters/html"
@@ -23,15 +24,17 @@ import (
 )
 
 // reader reads Markdown. Raw HTML is shown as text, and no image is fetched.
-var reader = goldmark.New(
-	goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList),
-	goldmark.WithParser(parser.NewParser(
-		parser.WithBlockParsers(slices.DeleteFunc(parser.DefaultBlockParsers(), is(parser.NewHTMLBlockParser()))...),
-		parser.WithInlineParsers(slices.DeleteFunc(parser.DefaultInlineParsers(), is(parser.NewRawHTMLParser()))...),
-		parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...),
-	)),
-	goldmark.WithRendererOptions(html.WithHardWraps(), renderer.WithNodeRenderers(util.Prioritized(safe{}, 100))),
-)
+var reader = sync.OnceValue(func() goldmark.Markdown {
+	return goldmark.New(
+		goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList),
+		goldmark.WithParser(parser.NewParser(
+			parser.WithBlockParsers(slices.DeleteFunc(parser.DefaultBlockParsers(), is(parser.NewHTMLBlockParser()))...),
+			parser.WithInlineParsers(slices.DeleteFunc(parser.DefaultInlineParsers(), is(parser.NewRawHTMLParser()))...),
+			parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...),
+		)),
+		goldmark.WithRendererOptions(html.WithHardWraps(), renderer.WithNodeRenderers(util.Prioritized(safe{}, 100))),
+	)
+})
 
 // is reports whether a parser is of the type of p.
 func is(p any) func(util.PrioritizedValue) bool {
@@ -42,7 +45,7 @@ func is(p any) func(util.PrioritizedValue) bool {
 func markdown(s string) template.HTML {
 	var out bytes.Buffer
 	s = visible(s)
-	if tangled(s) || reader.Convert([]byte(s), &out) != nil {
+	if tangled(s) || reader().Convert([]byte(s), &out) != nil {
 		return template.HTML("<pre>" + template.HTMLEscapeString(s) + "</pre>") // #nosec G203 -- escaped
 	}
 	return template.HTML(out.String()) // #nosec G203 -- goldmark escapes text, and safe checks links

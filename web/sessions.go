@@ -101,7 +101,7 @@ func (p *page) liveSessions(w http.ResponseWriter, r *http.Request) error {
 				return send("gone", string(ch.Mark), string(ch.ID))
 			}
 			var out bytes.Buffer
-			if err := templates.ExecuteTemplate(&out, "row", ch.Row); err != nil {
+			if err := templates().ExecuteTemplate(&out, "row", ch.Row); err != nil {
 				return err
 			}
 			return send("row", string(ch.Mark), out.String())

@@ -32,7 +32,11 @@ type session struct {
 
 // Title is the name of the session, or how it began.
 func (s *session) Title() string {
-	return cmp.Or(line(s.Row.Name, 120), line(s.Row.First, 120), "Session "+cmp.Or(s.Row.ShortID, string(s.Row.ID)))
+	return titleOf(s.Row.Name, s.Row.First, cmp.Or(s.Row.ShortID, string(s.Row.ID)))
+}
+
+func titleOf(name, first, id string) string {
+	return cmp.Or(line(name, 120), line(first, 120), "Session "+line(id, 40))
 }
 
 // Claim is the claim of the head that is shown, or nil.
@@ -320,7 +324,7 @@ func (p *page) sendEntries(w *window, from int, send func(kind, id, data string)
 		}
 	}
 	var out bytes.Buffer
-	if err := templates.ExecuteTemplate(&out, "entries", shown); err != nil {
+	if err := templates().ExecuteTemplate(&out, "entries", shown); err != nil {
 		return err
 	}
 	return send("entries", w.position().String(), out.String())
@@ -333,7 +337,7 @@ func (p *page) sendStatus(ctx context.Context, c *client.Client, id, head string
 		return err
 	}
 	var out bytes.Buffer
-	if err := templates.ExecuteTemplate(&out, "writer", &session{Heads: heads.Heads, Head: head}); err != nil {
+	if err := templates().ExecuteTemplate(&out, "writer", &session{Heads: heads.Heads, Head: head}); err != nil {
 		return err
 	}
 	return send("writer", "", out.String())

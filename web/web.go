@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/sesslog/sesslog/api"
@@ -22,7 +23,10 @@ var static embed.FS
 //go:embed templates
 var sources embed.FS
 
-var templates = template.Must(template.New("").Funcs(functions).ParseFS(sources, "templates/*.html"))
+// templates are read when they are needed: sessctl starts often and rarely exports.
+var templates = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(functions).ParseFS(sources, "templates/*.html"))
+})
 
 // A page serves the web page of one node.
 type page struct {
@@ -156,7 +160,7 @@ func (p *page) fail(w http.ResponseWriter, r *http.Request, err error) {
 // show renders a page.
 func (p *page) show(w http.ResponseWriter, r *http.Request, status int, name string, data any) error {
 	var out bytes.Buffer
-	if err := templates.ExecuteTemplate(&out, name, data); err != nil {
+	if err := templates().ExecuteTemplate(&out, name, data); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")

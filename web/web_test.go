@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,6 +22,7 @@ import (
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/api/server"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/internal/nodetest"
 	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/web"
@@ -449,4 +451,29 @@ func TestListFollowsSessions(t *testing.T) {
 	n.follow(live, "", func(ev event) bool {
 		return !(ev.kind == "row" && strings.Contains(ev.data, "the first message"))
 	})
+}
+
+// An exported session has its images in it and loads nothing.
+func TestExportIsOneFile(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("../test/web/testdata/demo.jsonl")
+	testkit.Must(t, err)
+	d := dialect.All()["pi"]
+	f, err := d.File(data)
+	testkit.Must(t, err)
+	path, err := d.Path(f.Entries, d.Leaf(f.Entries))
+	testkit.Must(t, err)
+	var b strings.Builder
+	testkit.Must(t, web.Export(&b, d, f.Header, path))
+	page := b.String()
+	for _, want := range []string{"The header of the site jumps", "<code>size-adjust</code> on a fallback", `src="data:image/png;base64,iVBOR`, "default-src 'none'", "failed"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the file lacks %q", want)
+		}
+	}
+	for _, foreign := range []string{"<script", "<link", `src="/`, "@import", "url("} {
+		if strings.Contains(page, foreign) {
+			t.Errorf("the file has %q", foreign)
+		}
+	}
 }

@@ -20,7 +20,7 @@ import (
 // onlyShow are the verbs that change nothing, but for a file that they are told to
 // write.
 var onlyShow = []string{
-	"attach", "audit", "backup ls", "backup verify", "backup check", "blobs get", "blobs ls", "blobs stat", "children", "completion", "model-input",
+	"attach", "audit", "backup ls", "backup verify", "backup check", "blobs get", "blobs ls", "blobs stat", "children", "completion", "diff", "model-input",
 	"contexts", "contexts ls", "entries", "export", "heads", "history", "info", "lineage", "ls", "man", "ps", "retention check", "retention plan",
 	"search", "service status", "status", "tail", "token check", "token ls", "top", "tree", "usage", "version", "blobs", "retention", "token",
 }

@@ -19,6 +19,9 @@ func (v *ViewFlags) Add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&v.head, "head", "", "read from the head `NAME` (default main)")
 }
 
+// HeadView is the view of a head, of main if it is empty.
+func HeadView(head string) ViewFlags { return ViewFlags{head: head} }
+
 // Check rejects --leaf together with --head.
 func (v *ViewFlags) Check() error {
 	if v.leaf != "" && v.head != "" {

@@ -23,6 +23,9 @@ With --as it converts the session to another agent's format, under a new id. If
 that agent has no trees, only the path to the head is kept (or to --leaf, or of
 --head). Data that the format cannot represent is listed.
 
+With --as html it writes a page to read, with the images in it, which opens without
+a node and without a network.
+
 With --home it writes all files of the session, such as the transcripts of
 sub-agents, below a copy of the agent's home (Claude Code: ~/.claude), for the
 working directory given by --cwd. A file with different content is replaced only
@@ -34,6 +37,7 @@ with what and count. Without --out the session itself is printed, whatever -o
 says.`,
 		Example: `sessctl export 019a --out session.jsonl
 sessctl export 019a --as omp --out for-omp.jsonl
+sessctl export 019a --as html --out session.html
 sessctl export 019a --home ~/.claude --cwd ~/work`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -41,6 +45,9 @@ sessctl export 019a --home ~/.claude --cwd ~/work`,
 			defer cancel()
 			if err := f.check(); err != nil {
 				return err
+			}
+			if f.as == asHTML {
+				return a.exportHTML(ctx, args[0], f)
 			}
 			if f.as != "" {
 				return a.exportAs(ctx, args[0], f)
@@ -55,7 +62,7 @@ sessctl export 019a --home ~/.claude --cwd ~/work`,
 	cmd.Flags().StringVar(&f.home, "home", "", "write all files of the session below `DIR`, as the agent keeps them below its home")
 	cmd.Flags().StringVar(&f.cwd, "cwd", "", "with --home: the `DIR` in which the agent will continue (default: that of the session)")
 	cmd.Flags().BoolVar(&f.original, "original", false, "write the file as it was imported")
-	cmd.Flags().StringVar(&f.as, "as", "", "convert it to the file format of the agent `NAME`")
+	cmd.Flags().StringVar(&f.as, "as", "", "convert it to the file format of the agent `NAME`, or to html")
 	f.view.Add(cmd)
 	a.Demand.Add(cmd)
 	return cmd

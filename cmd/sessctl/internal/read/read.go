@@ -18,6 +18,7 @@ func Commands(c *cli.App) []*cobra.Command {
 		childrenCmd(a),
 		modelInputCmd(a),
 		a.Renamed("context", modelInputCmd(a)),
+		diffCmd(a),
 		entriesCmd(a),
 		exportCmd(a),
 		headsCmd(a),
