@@ -14,6 +14,7 @@ import (
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/bundle"
+	"github.com/sesslog/sesslog/core/redact"
 	"github.com/sesslog/sesslog/internal/atomicfile"
 	"github.com/sesslog/sesslog/internal/hint"
 )
@@ -119,6 +120,10 @@ func fileWith(files []bundle.File, f *core.File, d core.Dialect) (string, bool) 
 func (r *resumer) putCompanions(f *stagedFile) error {
 	for _, c := range f.companions {
 		old, err := os.ReadFile(c.path)
+		if redact.Covers(c.data, old) {
+			continue // the log has it with masks
+		}
+		c.data = newUnmasker(old).lines(c.data)
 		switch {
 		case err == nil && bytes.HasPrefix(old, c.data):
 			continue // the log has it, or the agent has written more

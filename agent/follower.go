@@ -164,7 +164,7 @@ func (f *follower) follow(ctx context.Context, file sessionFile, claim *api.Clai
 		Roots:  []follow.Root{{Path: file.path, Dialect: file.dialect, Home: w.note.Home, Images: w.note.Images}},
 		State:  f.runs.state(file.path),
 		Writer: w.claims.writer, Notify: func(n follow.Notice) { f.notice(w, n) },
-		By: f.host.By, Host: f.host.Name,
+		By: f.host.By, Host: f.host.Name, Secrets: f.host.Secrets,
 	}
 	var err error
 	w.follower, err = follow.New(cfg)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/agent/follow"
+	"github.com/sesslog/sesslog/agent/secrets"
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
@@ -42,6 +43,8 @@ type Host struct {
 	PathRows func() (rows [][]string, file string, err error)
 	// Note receives sentences for the user that are not part of a result.
 	Note func(text string)
+	// Secrets says what becomes of secrets in lines that leave this host.
+	Secrets secrets.Policy
 	// MaxFile bounds the session files that are read into memory, in bytes.
 	MaxFile int64
 }

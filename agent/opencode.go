@@ -65,6 +65,9 @@ func (r *resumer) replay(ctx context.Context) (*Resumed, error) {
 	if file, _, err = r.events(ctx); err != nil {
 		return nil, err
 	}
+	if err := server.unmask(ctx, file); err != nil {
+		return nil, err
+	}
 	if err := server.put(ctx, file, workdir.CWD); err != nil {
 		return nil, err
 	}
@@ -83,6 +86,7 @@ func (r *resumer) importEvents(ctx context.Context, server *opencodeServer, file
 	if err != nil || list == nil {
 		return nil, err
 	}
+	list = r.host.Secrets.Mask(list)
 	_, err = r.node.Import(ctx, bytes.NewReader(list), int64(len(list)), client.ImportOptions{Dialect: opencodeName, Writer: writer, By: r.host.By})
 	if err != nil {
 		return nil, fmt.Errorf("opencode on this host has events of session %s that cannot be imported: %w", r.id, err)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/opencode"
+	"github.com/sesslog/sesslog/core/redact"
 	"github.com/sesslog/sesslog/internal/hint"
 )
 
@@ -124,15 +125,40 @@ func (s *opencodeServer) grown(ctx context.Context, f *core.File) ([]byte, error
 	if !ok {
 		return nil, nil
 	}
-	body, err := json.Marshal(map[string]int64{f.Header.ID: same - 1})
+	events, err := s.history(ctx, f.Header.ID, same-1)
 	if err != nil {
 		return nil, err
 	}
-	var events []json.RawMessage // also those of other sessions
-	if err := s.ask(ctx, http.MethodPost, "/sync/history", body, &events); err != nil {
+	return opencode.Grown(f.Header.ID, events, last, same), nil
+}
+
+// history returns the events that opencode has of a session after one of them, and
+// those of other sessions.
+func (s *opencodeServer) history(ctx context.Context, id string, after int64) (events []json.RawMessage, err error) {
+	body, err := json.Marshal(map[string]int64{id: after})
+	if err != nil {
 		return nil, err
 	}
-	return opencode.Grown(f.Header.ID, events, last, same), nil
+	return events, s.ask(ctx, http.MethodPost, "/sync/history", body, &events)
+}
+
+// unmask gives the events of f the secrets that opencode has of them.
+func (s *opencodeServer) unmask(ctx context.Context, f *core.File) error {
+	if redact.Masks(core.Lines(f.Entries)) == nil {
+		return nil
+	}
+	events, err := s.history(ctx, f.Header.ID, -1)
+	if err != nil {
+		return err
+	}
+	u := &unmasker{}
+	for _, ev := range events {
+		u.local = append(u.local, ev)
+	}
+	for i := range f.Entries {
+		f.Entries[i].Line = u.line(f.Entries[i].Line)
+	}
+	return nil
 }
 
 // ask sends a request and reads the answer into answer, unless that is nil.

@@ -1,15 +1,18 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/sesslog/sesslog/agent/secrets"
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
@@ -233,7 +236,16 @@ func (r *resumer) importFile(ctx context.Context, f *stagedFile, writer string) 
 	if err != nil {
 		return nil, err
 	}
-	done, err := r.node.Import(ctx, in, info.Size(), client.ImportOptions{Dialect: f.agent, Writer: writer, By: r.host.By, OnConflict: session.Branch})
+	body, size := io.Reader(in), info.Size()
+	if r.host.Secrets.Mode == secrets.Masked {
+		data, err := r.host.readFile(f.path)
+		if err != nil {
+			return nil, err
+		}
+		data = r.host.Secrets.Mask(data)
+		body, size = bytes.NewReader(data), int64(len(data))
+	}
+	done, err := r.node.Import(ctx, body, size, client.ImportOptions{Dialect: f.agent, Writer: writer, By: r.host.By, OnConflict: session.Branch})
 	if err != nil {
 		return nil, hint.With(fmt.Errorf("%s has lines that the log lacks and that cannot be imported: %w", f.path, err), asideHint, f.path)
 	}

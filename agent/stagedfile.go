@@ -20,6 +20,7 @@ import (
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/core/dialect/omp"
 	"github.com/sesslog/sesslog/core/optional"
+	"github.com/sesslog/sesslog/core/redact"
 	"github.com/sesslog/sesslog/internal/atomicfile"
 	"github.com/sesslog/sesslog/internal/hint"
 )
@@ -178,7 +179,7 @@ func (f *stagedFile) write(r io.Reader, dryRun bool) (err error) {
 		return err
 	}
 	w := bufio.NewWriterSize(f.Draft, 1<<20)
-	if _, err = io.Copy(w, r); err == nil {
+	if err = f.copyUnmasked(w, r); err == nil {
 		err = w.Flush()
 	}
 	if err == nil && f.old != nil {
@@ -188,6 +189,31 @@ func (f *stagedFile) write(r io.Reader, dryRun bool) (err error) {
 		f.Discard()
 	}
 	return err
+}
+
+// copyUnmasked copies r with the secrets of the file that is there now.
+func (f *stagedFile) copyUnmasked(w io.Writer, r io.Reader) error {
+	in := bufio.NewReaderSize(r, 1<<20)
+	var u *unmasker
+	for {
+		line, err := in.ReadBytes('\n')
+		if u == nil && f.old != nil && redact.Masks(line) != nil {
+			old, _ := os.ReadFile(f.path) // without it, the masks stay
+			u = newUnmasker(old)
+		}
+		if u != nil {
+			line = u.lines(line)
+		}
+		if _, werr := w.Write(line); werr != nil {
+			return werr
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
 }
 
 // put renames the draft to its path. It refuses to replace a file that has changed

@@ -39,7 +39,7 @@ func Watch(ctx context.Context, h *Host, node follow.Node, o WatchOptions) error
 		state = filepath.Join(dir, "watch")
 	}
 	w, err := follow.New(follow.Config{
-		Node: node, Roots: o.Roots, State: state, By: h.By, Host: h.Name, Notify: o.Notify,
+		Node: node, Roots: o.Roots, State: state, By: h.By, Host: h.Name, Notify: o.Notify, Secrets: h.Secrets,
 		Claims: !o.Once, Writer: h.rememberedWriter, Claimed: h.rememberWatched, Over: h.forgetWatched,
 	})
 	if err != nil {

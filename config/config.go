@@ -110,6 +110,8 @@ type Trash struct {
 // Watch says which agents' session files on this host go to the log.
 type Watch struct {
 	Roots List `yaml:"roots" doc:"directories whose session files the node follows while agents write them, as sessctl watch does; agents: the known agents' own directories; empty: none"`
+	// Secrets is a secrets.Mode; the rules are in secrets.toml in the data directory.
+	Secrets string `yaml:"secrets" doc:"what becomes of secrets in those files: off, report (in the node's log) or mask"`
 }
 
 // Limits bound what callers may send.

@@ -21,7 +21,7 @@ func (s *setup) rootAt(t testing.TB, root follow.Root) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	b, err := follow.New(follow.Config{Node: s.line.through(s.node), Roots: []follow.Root{root}, State: s.state, Notify: s.told.note})
+	b, err := follow.New(follow.Config{Node: s.line.through(s.node), Roots: []follow.Root{root}, State: s.state, Notify: s.told.note, Secrets: s.secrets})
 	if err != nil {
 		t.Fatal(err)
 	}

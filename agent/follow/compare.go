@@ -5,6 +5,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/optional"
+	"github.com/sesslog/sesslog/core/redact"
 )
 
 // A comparison is the difference between a file and a session, given which lines
@@ -88,8 +89,8 @@ func (c *comparer) take(e core.Entry, line int, counts bool) {
 	old := c.logged[i]
 	c.met[i] = true
 	switch {
-	case bytes.Equal(old.Line, e.Line), c.isWrittenAs(old.Line, e.Line):
-		// repeated in the file, or shortened there
+	case bytes.Equal(old.Line, e.Line), c.isWrittenAs(old.Line, e.Line), redact.Covers(old.Line, e.Line):
+		// repeated in the file, or shortened there, or with secrets that the log lacks
 	case !counts:
 	case c.hadLine(old.Line) && (old.Parent != e.Parent || old.Type != e.Type || old.Aside != e.Aside):
 		c.conflict(e, line, "its parent or type changed, which are immutable")

@@ -18,6 +18,7 @@ func (m *merging) finish(ctx context.Context) error {
 	if err := m.reportSkipped(ctx); err != nil {
 		return err
 	}
+	fl.reportSecrets(f, m.unreported())
 	if err := fl.stateError(f, m.s, fl.state.setLines(f.path, m.hashes())); err != nil {
 		return err
 	}
@@ -28,8 +29,8 @@ func (m *merging) finish(ctx context.Context) error {
 	f.digest = xxhash.New()
 	f.noteVerified(true)
 	p.Offset = 0
-	if len(m.raw) > 0 {
-		p.advance(f.digest, edges{}, m.raw)
+	if len(m.file) > 0 {
+		p.advance(f.digest, edges{}, m.file)
 	} else {
 		p.Sum = f.digest.Sum64()
 	}
@@ -42,6 +43,17 @@ func (m *merging) finish(ctx context.Context) error {
 		fl.reportDiverged(ctx, f)
 	}
 	return nil
+}
+
+// unreported returns the entries of the file that it did not have when it was last in
+// step.
+func (m *merging) unreported() (es []core.Entry) {
+	for i := range m.own.Entries {
+		if !m.had.stored(m.own.Entries[i].Line) {
+			es = append(es, m.own.Entries[i])
+		}
+	}
+	return es
 }
 
 // hashes returns the hashes of all lines of the file that were handled.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/agent/follow"
+	"github.com/sesslog/sesslog/agent/secrets"
 	"github.com/sesslog/sesslog/api/client"
 )
 
@@ -94,6 +95,8 @@ type setup struct {
 	told  *told
 	host  string        // empty: no claims
 	idle  time.Duration // with host
+	// secrets is what becomes of them.
+	secrets secrets.Policy
 }
 
 // newSetup opens a follower with a new directory and its own connection to node.
@@ -109,7 +112,7 @@ func (s *setup) open(t testing.TB) {
 	t.Helper()
 	b, err := follow.New(follow.Config{
 		Node: s.line.through(s.node), Roots: []follow.Root{{Path: s.dir}}, State: s.state, Notify: s.told.note,
-		By: "tester", Host: cmp.Or(s.host, "here"), Claims: s.host != "", Idle: s.idle,
+		By: "tester", Host: cmp.Or(s.host, "here"), Claims: s.host != "", Idle: s.idle, Secrets: s.secrets,
 	})
 	if err != nil {
 		t.Fatal(err)

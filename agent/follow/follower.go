@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sesslog/sesslog/agent/secrets"
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/bundle"
@@ -48,6 +49,9 @@ type Config struct {
 	// Notify receives what users may want to know, from several goroutines but one
 	// at a time; optional. It must not call the Follower.
 	Notify func(Notice)
+	// Secrets says what becomes of secrets in lines. Masked lines are what the log
+	// has; State remembers them masked, too.
+	Secrets secrets.Policy
 	// By and Host are recorded in the log as the origin of the lines.
 	By, Host string
 	// Rescan is how often all roots are scanned for changes that the system did not
@@ -134,7 +138,7 @@ func (fl *Follower) pack(path string, r *Root) *packed {
 	if r.rules == nil || err != nil {
 		return nil
 	}
-	return &packed{rules: r.rules, home: r.home(), main: filepath.ToSlash(name), copy: fl.state.copyPath(path)}
+	return &packed{rules: r.rules, home: r.home(), main: filepath.ToSlash(name), copy: fl.state.copyPath(path), secrets: fl.cfg.Secrets}
 }
 
 // Run follows files until ctx ends, and then returns nil, after at most five

@@ -50,7 +50,7 @@ func (fl *Follower) grow(ctx context.Context, f *file, h *os.File, s stat, final
 		if p.Open && data[0] != '\n' && !bytes.HasPrefix(data, []byte("\r\n")) {
 			return 0, false, nil // the last line got longer
 		}
-		if ok, err := fl.send(ctx, f, d, data); !ok || err != nil {
+		if ok, err := fl.send(ctx, f, d, fl.mask(f, data)); !ok || err != nil {
 			return 0, false, err
 		}
 		p.advance(f.digest, edge, data)
@@ -84,6 +84,7 @@ func (fl *Follower) send(ctx context.Context, f *file, d core.Dialect, data []by
 	for _, line := range b.bad {
 		hs = append(hs, hash(line))
 	}
+	fl.reportSecrets(f, b.entries)
 	return true, fl.noteLines(f, hs, 0)
 }
 

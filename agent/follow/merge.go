@@ -19,7 +19,8 @@ type merging struct {
 	fl   *Follower
 	f    *file
 	s    stat
-	raw  []byte // the complete lines of the file
+	file []byte // the complete lines of the file
+	raw  []byte // file as it may leave the host
 	own  *core.File
 	d    core.Dialect
 	id   core.SessionID
@@ -31,14 +32,14 @@ type merging struct {
 
 // merge compares the file with the log and brings the log in step.
 func (fl *Follower) merge(ctx context.Context, f *file, h *os.File, s stat, final bool) (time.Duration, error) {
-	raw, rest, cut, err := f.readAll(h, s, final)
+	file, rest, cut, err := f.readAll(h, s, final)
 	if errors.Is(err, errChanged) {
 		return 0, err
 	}
 	if err != nil {
 		return 0, fl.readError(f, s, err)
 	}
-	m := &merging{fl: fl, f: f, s: s, raw: raw, had: fl.state.lineSet(f.path)}
+	m := &merging{fl: fl, f: f, s: s, file: file, raw: fl.mask(f, file), had: fl.state.lineSet(f.path)}
 	switch err := m.parse(); {
 	case errors.Is(err, errUnsettled):
 		return settleDelay, nil

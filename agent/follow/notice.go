@@ -17,6 +17,7 @@ const (
 	NoImage     Kind = "no-image"   // an image that lines refer to is not in the agent's directory
 	FileRemoved Kind = "gone"       // the file no longer exists; the session stays in the log
 	Stopped     Kind = "stopped"    // the session accepts nothing: it is in the trash, was erased, or needs a newer node
+	Secret      Kind = "secret"     // an entry has what looks like a secret
 	Away        Kind = "away"       // no node accepts lines; they wait in their files
 	Back        Kind = "back"       // after Away: a node accepts lines again
 	Unwatched   Kind = "unwatched"  // changes in a directory are found by scanning only

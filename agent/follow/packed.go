@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sesslog/sesslog/agent/secrets"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/bundle"
 )
@@ -24,6 +25,8 @@ type packed struct {
 	home  string // directory to which the names of files are relative
 	main  string // name of the main file
 	copy  string // path of the copy
+	// secrets are masked in what is read of the files, before ids are made of it.
+	secrets secrets.Policy
 
 	mu      sync.Mutex
 	members []string         // names of all files; nil: main only
@@ -185,6 +188,9 @@ func (c *packed) read(name string, final bool) (feed []byte, wait time.Duration,
 		p.offset = int64(len(feed))
 	} else {
 		feed, err = p.grow(h, s, settled)
+	}
+	if err == nil {
+		feed, err = c.secrets.MaskFile(name, c.rules.Whole(name), feed)
 	}
 	p.Dev, p.Ino, p.Size, p.MTime = s.dev, s.ino, s.size, s.mtime
 	if p.waits {

@@ -61,7 +61,7 @@ func (m *merging) parse() error {
 		return err
 	}
 	if m.d.Name() == dropsLastLine && len(m.raw) > 0 && m.raw[len(m.raw)-1] != '\n' {
-		m.raw = m.raw[:bytes.LastIndexByte(m.raw, '\n')+1]
+		m.raw, m.file = m.raw[:bytes.LastIndexByte(m.raw, '\n')+1], m.file[:bytes.LastIndexByte(m.file, '\n')+1]
 		return m.parse()
 	}
 	m.id = core.SessionIDFor(m.d.Name(), m.own.Header.ID)

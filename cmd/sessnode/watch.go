@@ -8,6 +8,7 @@ import (
 
 	"github.com/sesslog/sesslog/agent"
 	"github.com/sesslog/sesslog/agent/follow"
+	"github.com/sesslog/sesslog/agent/secrets"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/config"
 )
@@ -26,14 +27,27 @@ func followFiles(ctx context.Context, cfg config.Config, node *client.Client, lo
 		<-ctx.Done()
 		return nil
 	}
+	p, err := secretsOf(cfg)
+	if err != nil {
+		return err
+	}
 	f, err := follow.New(follow.Config{
-		Node: node, Roots: roots, State: filepath.Join(cfg.Data, "watch"), By: "sessnode " + cfg.Node, Host: hostname(), Claims: true, Logger: logger,
+		Secrets: p,
+		Node:    node, Roots: roots, State: filepath.Join(cfg.Data, "watch"), By: "sessnode " + cfg.Node, Host: hostname(), Claims: true, Logger: logger,
 	})
 	if err != nil {
 		return err
 	}
 	defer f.Close()
 	return f.Run(ctx)
+}
+
+func secretsOf(cfg config.Config) (p secrets.Policy, err error) {
+	if p.Mode, err = secrets.ParseMode(cfg.Watch.Secrets); err != nil || p.Mode == secrets.Off {
+		return p, err
+	}
+	p.Rules, err = secrets.Read(filepath.Join(cfg.Data, "secrets.toml"))
+	return p, err
 }
 
 func watchRoots(names config.List) ([]follow.Root, error) {

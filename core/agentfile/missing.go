@@ -7,13 +7,18 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/internal/images"
 	"github.com/sesslog/sesslog/core/optional"
+	"github.com/sesslog/sesslog/core/redact"
 )
 
-// isWritten reports whether written is what the agent's file has for line. Both
-// are as the log stores them.
+// isWritten reports whether written is what the agent's file has for line, of which
+// secrets may be masked. Both are as the log stores them.
 func isWritten(d core.Dialect, line, written []byte) bool {
+	line, written = unkept(line), unkept(written)
+	if redact.Covers(line, written) {
+		return true
+	}
 	r, ok := d.(optional.Rewriter)
-	return ok && bytes.Equal(r.AsWritten(unkept(line)), unkept(written))
+	return ok && bytes.Equal(r.AsWritten(line), written)
 }
 
 // SameHeader reports whether two lines are the header of one session:

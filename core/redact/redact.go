@@ -35,7 +35,7 @@ type redactor struct {
 // such strings are names, not content.
 const maxKept = 128
 
-// kept are the members whose strings stay, in addition to those that isLink
+// kept are the members whose strings stay, in addition to those that IsLink
 // accepts.
 var kept = map[string]bool{
 	"type": true, "record_type": true, "kind": true, "role": true, "status": true,
@@ -66,14 +66,15 @@ func isEvent(kind string) bool {
 	return kind == "messages" || strings.HasPrefix(kind, "message.") || strings.HasPrefix(kind, "session.")
 }
 
-// isLink reports whether a member called name is an id or a time.
-func isLink(name string) bool {
+// IsLink reports whether a member called name is an id or a time.
+func IsLink(name string) bool {
 	low := strings.ToLower(name)
 	return low == "id" || strings.HasSuffix(low, "uuid") || strings.HasSuffix(low, "_id") || strings.HasSuffix(name, "Id") ||
 		strings.HasSuffix(low, "timestamp") || strings.HasSuffix(low, "_at") || low == "time" || low == "date"
 }
 
-func isSeal(name string) bool {
+// IsSeal reports whether a member called name is sealed by a provider.
+func IsSeal(name string) bool {
 	low := strings.ToLower(name)
 	return strings.HasSuffix(low, "signature") || strings.HasPrefix(low, "encrypted")
 }
@@ -95,7 +96,7 @@ func (k *redactor) object(b, obj []byte, depth int) ([]byte, error) {
 	empty := len(b)
 	var failed error
 	err := jsonline.Members(obj, func(name string, v jsontext.Value) {
-		if isSeal(name) || failed != nil {
+		if IsSeal(name) || failed != nil {
 			return
 		}
 		if len(b) > empty {
@@ -118,7 +119,7 @@ func (k *redactor) object(b, obj []byte, depth int) ([]byte, error) {
 func (k *redactor) member(b []byte, kind, name string, v jsontext.Value, depth int) ([]byte, error) {
 	switch v.Kind() {
 	case '"':
-		stays := isLink(name) || kept[name] || k.event && (keptOfEvents[name] || strings.HasSuffix(name, "ID")) || name == "name" && isCall(kind) && depth > 0
+		stays := IsLink(name) || kept[name] || k.event && (keptOfEvents[name] || strings.HasSuffix(name, "ID")) || name == "name" && isCall(kind) && depth > 0
 		switch {
 		case stays && (depth == 0 || len(v) <= maxKept):
 			return append(b, v...), nil

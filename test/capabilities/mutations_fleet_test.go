@@ -38,6 +38,10 @@ var fleetMutations = []mutation{
 		"case s.Deleted != nil:\n\t\treturn fmt.Errorf(\"session %s was deleted", "case s.Deleted != nil && false:\n\t\treturn fmt.Errorf(\"session %s was deleted",
 	},
 	{
+		"fleet_secrets/EDGE-15", "secrets leave the host", "agent/follow/secrets.go",
+		"return fl.cfg.Secrets.Mask(lines)", "return lines",
+	},
+	{
 		"fleet_blobs/FLEET-24", "any grace period is accepted", "materializer/gc/gc.go",
 		"if q.Grace < least {", "if false {",
 	},

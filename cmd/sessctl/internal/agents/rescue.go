@@ -16,6 +16,7 @@ import (
 
 	"github.com/sesslog/sesslog/agent"
 	"github.com/sesslog/sesslog/agent/follow"
+	"github.com/sesslog/sesslog/agent/secrets"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/optional"
@@ -151,7 +152,7 @@ func (a app) examineBelow(ctx context.Context, root follow.Root, f rescueFlags) 
 		if !ok || b.Main == "" || root.Dialect != "" && root.Dialect != b.Rules.Name() || !strings.Contains(b.Main, f.text) {
 			continue
 		}
-		read, err := a.Read(&b)
+		read, err := a.Read(&b, secrets.Policy{})
 		if err != nil {
 			a.Notef("%v", err)
 			continue

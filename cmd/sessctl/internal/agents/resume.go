@@ -119,6 +119,7 @@ sessctl resume 019a --no-start`,
 	cmd.Flags().StringVar(&f.Images, "images", "", "the `DIR` for the images that the agent's files refer to (default: the agent's own)")
 	cmd.Flags().BoolVar(&f.Force, "force", false, "keep an existing file under another name, whatever it contains")
 	cmd.Flags().BoolVar(&f.TakeOver, "take-over", false, "take the head also from an active holder")
+	a.SecretsFlag(cmd)
 	cmd.Flags().BoolVar(&f.DryRun, "dry-run", false, "show what would be done, but do nothing")
 	cmd.Flags().BoolVar(&f.noStart, "no-start", false, "write the file, but do not start the agent")
 	cmd.Flags().BoolVar(&f.last, "last", false, "resume the newest session of this directory")
@@ -162,7 +163,11 @@ func (a app) resume(ctx context.Context, f resumeFlags) error {
 		f.Head = core.MainHead
 	}
 	f.Start = len(f.argv) > 0
-	r, err := agent.Resume(ctx, a.Host(), node, id, f.ResumeOptions)
+	host, err := a.AgentHost()
+	if err != nil {
+		return err
+	}
+	r, err := agent.Resume(ctx, host, node, id, f.ResumeOptions)
 	if err != nil {
 		return err
 	}

@@ -59,6 +59,7 @@ sessctl run -- omp --resume`,
 			return a.runAgent(cmd.Context(), agent.RunOptions{Argv: args})
 		},
 	}
+	a.SecretsFlag(cmd)
 	return cmd
 }
 
@@ -70,7 +71,11 @@ func (a app) runAgent(ctx context.Context, o agent.RunOptions) error {
 		return err
 	}
 	o.Stdin, o.Stdout, o.Stderr = a.Stdin, a.Stdout.Writer, a.Stderr.Writer
-	report, err := agent.Run(ctx, a.Host(), node, o)
+	host, err := a.AgentHost()
+	if err != nil {
+		return err
+	}
+	report, err := agent.Run(ctx, host, node, o)
 	if err != nil {
 		return err
 	}

@@ -63,6 +63,7 @@ sessctl service install watch`,
 		},
 	}
 	cmd.Flags().StringVar(&f.state, "state", "", "keep the state in `DIR` (default below $XDG_STATE_HOME)")
+	a.SecretsFlag(cmd)
 	cmd.Flags().BoolVar(&f.once, "once", false, "append the complete lines, and end")
 	return cmd
 }
@@ -86,7 +87,11 @@ func (a app) watch(ctx context.Context, roots []follow.Root, f watchFlags) error
 	if err != nil {
 		return err
 	}
-	return agent.Watch(ctx, a.Host(), node, agent.WatchOptions{
+	host, err := a.AgentHost()
+	if err != nil {
+		return err
+	}
+	return agent.Watch(ctx, host, node, agent.WatchOptions{
 		Roots: roots, State: f.state, Once: f.once,
 		Started: func() { a.noteRoots(roots, f.once) },
 		Notify:  func(n follow.Notice) { _ = a.Print(n, func() error { return a.Printf("%s", cli.Plain(n.Text)) }) },

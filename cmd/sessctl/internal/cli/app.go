@@ -43,6 +43,7 @@ type App struct {
 	Format      Format
 	Wide        bool // whether tables have more columns and are not cut
 	timeout     time.Duration
+	secrets     string      // the value of --secrets
 	Demand      demandFlags // for verbs that read
 	DryRun      bool        // for verbs that write, see DryRunFlag
 	saidDry     bool

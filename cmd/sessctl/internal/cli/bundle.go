@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sesslog/sesslog/agent/secrets"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/bundle"
 	"github.com/sesslog/sesslog/core/dialect"
@@ -111,8 +112,8 @@ func (b *FileSet) Size() (total int64) {
 	return total
 }
 
-// Read reads the files, up to MaxFile bytes in all.
-func (a *App) Read(b *FileSet) ([]bundle.File, error) {
+// Read reads the files, up to MaxFile bytes in all, as they may leave the host.
+func (a *App) Read(b *FileSet, p secrets.Policy) ([]bundle.File, error) {
 	var files []bundle.File
 	left := a.MaxFile
 	for i, name := range b.Names() {
@@ -130,6 +131,10 @@ func (a *App) Read(b *FileSet) ([]bundle.File, error) {
 			return nil, FileError(name, err)
 		}
 		left -= int64(len(data))
+		packer, ok := b.Rules.(bundle.Packer)
+		if data, err = p.MaskFile(b.Files[i], ok && packer.Whole(b.Files[i]), data); err != nil {
+			return nil, err
+		}
 		files = append(files, bundle.File{Path: b.Files[i], Data: data})
 	}
 	return files, nil

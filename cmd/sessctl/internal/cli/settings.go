@@ -12,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/sesslog/sesslog/agent"
+	"github.com/sesslog/sesslog/agent/secrets"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -19,6 +20,9 @@ import (
 type userSettings struct {
 	// Paths are rows of paths of one directory on different hosts.
 	Paths [][]string `yaml:"paths"`
+	// Secrets is what becomes of secrets in lines that leave this host: off, report
+	// or mask.
+	Secrets string `yaml:"secrets"`
 }
 
 // settingsFile returns the path of the settings, or "" without a home.
@@ -52,6 +56,9 @@ func (a *App) settings() (userSettings, error) {
 	d.KnownFields(true)
 	if err := d.Decode(&s); err != nil && err != io.EOF {
 		return s, fmt.Errorf("%s: %v: %w", name, err, core.ErrInvalid)
+	}
+	if _, err := secrets.ParseMode(s.Secrets); err != nil {
+		return s, fmt.Errorf("%s: %w", name, err)
 	}
 	for i, row := range s.Paths {
 		if err := agent.CheckPathRow(row); err != nil {

@@ -27,6 +27,7 @@ func Commands(c *cli.App) []*cobra.Command {
 		lineageCmd(a),
 		lsCmd(a),
 		searchCmd(a),
+		secretsCmd(a),
 		tailCmd(a),
 		treeCmd(a),
 		usageCmd(a),

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sesslog/sesslog/agent/secrets"
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
@@ -99,6 +100,10 @@ sessctl import --on-conflict branch session.jsonl`,
 				}
 				a.Notef("importing from %s", strings.Join(args, ", "))
 			}
+			var err error
+			if f.secrets, err = a.Secrets(); err != nil {
+				return err
+			}
 			ctx, cancel := a.Within(cmd, cli.Forever)
 			defer cancel()
 			return a.imports(ctx, cmd, args, f)
@@ -111,6 +116,7 @@ sessctl import --on-conflict branch session.jsonl`,
 	f.AddClaim(cmd)
 	cmd.Flags().StringVar(&f.how.how, "on-conflict", "fail", "if the session diverged, take this `ACTION`: fail, or branch (put the file's entries on a separate head)")
 	cmd.Flags().StringVar(&f.how.branch, "head-name", "", "call the head of a branch `NAME` (default a generated name)")
+	a.SecretsFlag(cmd)
 	a.DryRunFlag(cmd)
 	return cmd
 }
@@ -140,6 +146,7 @@ type importFlags struct {
 	images  string
 	again   bool
 	quiet   bool
+	secrets secrets.Policy
 }
 
 // imported is the output of import for a file.
@@ -158,6 +165,7 @@ type importResult struct {
 	there   bool          // the log had all entries, so the file was not sent
 	missing []core.Digest // images that the agent's store lacks
 	store   string        // the path of the agent's store
+	secrets int           // what looks like one, if it is to be reported
 	err     error
 }
 
@@ -169,7 +177,7 @@ func (a app) importFile(ctx context.Context, node *client.Client, file foundFile
 		return out
 	}
 	if file.bundle != nil {
-		files, err := a.Read(file.bundle)
+		files, err := a.Read(file.bundle, f.secrets)
 		if err != nil {
 			out.err = err
 			return out
@@ -193,6 +201,12 @@ func (a app) importFile(ctx context.Context, node *client.Client, file foundFile
 	if size >= 0 { // the size at opening, because the file may be growing
 		from = io.LimitReader(body, size)
 	}
+	if f.secrets.Mode != secrets.Off {
+		if from, size, err = a.masked(file.name, from, f.secrets); err != nil {
+			out.err = err
+			return out
+		}
+	}
 	out.err = a.importFrom(ctx, node, from, size, f, &out, bar)
 	return out
 }
@@ -202,7 +216,7 @@ func (a app) importFrom(ctx context.Context, node *client.Client, body io.Reader
 	// The beginning of the file has the session id, which selects the claim. A file
 	// that fits into memory is read completely and compared with the log.
 	most := int64(cli.HeaderWithin)
-	if size >= 0 && size <= comparedUpTo {
+	if size >= 0 && (size <= comparedUpTo || f.secrets.Mode != secrets.Off) { // from memory, as it was searched
 		most = size
 	}
 	start, err := io.ReadAll(io.LimitReader(body, most))
@@ -218,7 +232,9 @@ func (a app) importFrom(ctx context.Context, node *client.Client, body io.Reader
 			}
 		}
 	}
-	out.first = peek(f.dialect, start)
+	if out.first = peek(f.dialect, start); f.secrets.Mode == secrets.Report {
+		out.secrets = len(f.secrets.Report(start))
+	}
 	speaker := f.WriterFlags
 	if path, err := filepath.Abs(name); err == nil && name != "-" {
 		speaker.Head = a.Claims().HeadOf(out.first.session, path, f.Head)

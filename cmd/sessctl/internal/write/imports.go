@@ -190,6 +190,9 @@ func (a app) printResult(out importResult, quiet bool) error {
 		return nil
 	}
 	a.Host().NoteImages(out.missing, out.store)
+	if out.secrets > 0 {
+		a.Notef("%s: %s; list them with: sessctl secrets %s", out.file.name, cli.Count(out.secrets, "place looks like a secret", "places look like secrets"), out.done.Session)
+	}
 	return a.Print(imported{File: out.file.name, Imported: out.done}, func() error { return a.printImported(out.file.name, out.done, out.first) })
 }
 
