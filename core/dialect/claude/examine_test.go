@@ -78,9 +78,8 @@ func TestExamineFindsWhyResumeLosesHistory(t *testing.T) {
 		"short gap that the agent bridges": {
 			lines: cat(turns(0, 2, ""), prompt(63000, "u9", "gone", "more")), sent: 5, after: 5,
 		},
-		"progress is the leaf": {
-			lines:  cat(turns(0, 2, ""), turns(2, 6, "a1"), say(999000, "progress", "p1", "a1", progressLine)),
-			faults: "stale-leaf", sent: 4, after: 16,
+		"progress is at the end": {
+			lines: cat(turns(0, 2, ""), turns(2, 6, "a1"), say(999000, "progress", "p1", "a1", progressLine)), sent: 16, after: 16,
 		},
 		"progress is a link": {
 			lines: cat(turns(0, 2, ""), say(70000, "progress", "p1", "a1", progressLine), turns(2, 2, "p1")), sent: 8, after: 8,

@@ -82,10 +82,11 @@ func idsOf(es []core.Entry) map[string]int {
 	return ids
 }
 
-// lastInTree returns the place of the last entry of the tree, or -1.
+// lastInTree returns the place of the last entry of the tree at which the agent
+// would continue, or -1. It does not continue at the progress of a tool.
 func lastInTree(es []core.Entry) int {
 	i := len(es) - 1
-	for i >= 0 && es[i].Aside {
+	for i >= 0 && (es[i].Aside || es[i].Type == "progress") {
 		i--
 	}
 	return i
