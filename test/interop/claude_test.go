@@ -75,7 +75,23 @@ func newClaudeHost(t *testing.T, n *harness.Node, program, project string, m *me
 func (h *claudeHost) runs(t *testing.T, args []string, prompt string, more ...string) harness.Result {
 	t.Helper()
 	line := append(append(args, "--", h.program, "-p", prompt, "--model", claudeModel, "--permission-mode", "bypassPermissions"), more...)
-	cmd := h.Command(harness.Timeout(t), t, line...)
+	return h.ends(t, h.Command(harness.Timeout(t), t, line...))
+}
+
+// shows is runs for a prompt with a picture.
+func (h *claudeHost) shows(t *testing.T, prompt string) harness.Result {
+	t.Helper()
+	cmd := h.Command(harness.Timeout(t), t, "run", "--", h.program, "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
+		"--model", claudeModel, "--permission-mode", "bypassPermissions")
+	image := block("image", map[string]any{"source": map[string]any{"type": "base64", "media_type": "image/png", "data": picture}})
+	line, _ := json.Marshal(map[string]any{"type": "user", "message": map[string]any{"role": "user", "content": []any{image, textBlock(prompt)}}}) // as above
+	cmd.Stdin = strings.NewReader(string(line) + "\n")
+	return h.ends(t, cmd)
+}
+
+// ends runs a command in the project to its end.
+func (h *claudeHost) ends(t *testing.T, cmd *exec.Cmd) harness.Result {
+	t.Helper()
 	cmd.Dir = h.project
 	var out, errs strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &errs
@@ -141,13 +157,18 @@ func (h *claudeHost) hasFiles(t *testing.T, id string, atLeast int) {
 
 const claudeModel = "claude-sonnet-4-5"
 
+// picture is a PNG of one pixel.
+const picture = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
 // A claudeCase is what happens in a session before it is resumed on another host.
 type claudeCase struct {
 	script  []messagesAnswer
 	prompts []string // one turn each
-	flags   []string
-	kill    bool // the agent is killed while it waits for the last answer
-	files   int  // of the session, at least
+	picture bool     // the first prompt has one
+	fork    bool     // the last prompt goes to a fork
+	kill    bool     // the agent is killed while it waits for the last answer
+	files   int      // of the session, at least
+	holds   string   // what the request has if the case has happened
 }
 
 func block(kind string, members map[string]any) map[string]any {
@@ -167,6 +188,7 @@ func bash(id, command string) map[string]any {
 
 var claudeCases = map[string]claudeCase{
 	"tools": {
+		holds:   `"tool_result"`,
 		prompts: []string{"use a tool", "and again"},
 		script: []messagesAnswer{
 			{blocks: []map[string]any{textBlock("I look."), bash("toolu_1", "echo forty-two")}},
@@ -177,6 +199,7 @@ var claudeCases = map[string]claudeCase{
 		files: 2,
 	},
 	"parallel tools": {
+		holds:   `toolu_3`,
 		prompts: []string{"use tools"},
 		script: []messagesAnswer{
 			{blocks: []map[string]any{bash("toolu_1", "echo one"), bash("toolu_2", "echo two"), bash("toolu_3", "exit 3")}},
@@ -184,12 +207,14 @@ var claudeCases = map[string]claudeCase{
 		},
 	},
 	"thinking": {
+		holds:   `"signature":"c2ln"`,
 		prompts: []string{"think"},
 		script: []messagesAnswer{
 			{blocks: []map[string]any{block("thinking", map[string]any{"thinking": "Hm.", "signature": "c2ln"}), textBlock("Thought.")}},
 		},
 	},
 	"sub-agent": {
+		holds:   `agentId: `,
 		prompts: []string{"delegate"},
 		script: []messagesAnswer{
 			{blocks: []map[string]any{call("toolu_1", "Task", map[string]any{"description": "look", "prompt": "look around", "subagent_type": "general-purpose"})}},
@@ -200,12 +225,33 @@ var claudeCases = map[string]claudeCase{
 		files: 3,
 	},
 	"compaction": {
+		holds:   `The number is forty-two.`,
 		prompts: []string{"remember forty-two", "/compact", "what was it?"},
 		script: []messagesAnswer{
 			{blocks: []map[string]any{textBlock("I remember.")}},
 			{blocks: []map[string]any{textBlock("<summary>The number is forty-two.</summary>")}},
 			{blocks: []map[string]any{textBlock("Forty-two.")}},
 		},
+	},
+	"image": {
+		holds:   picture,
+		prompts: []string{"what is it?", "and what else?"},
+		picture: true,
+		script:  []messagesAnswer{{blocks: []map[string]any{textBlock("A point.")}}},
+	},
+	"fork": {
+		holds:   `Something else.`,
+		prompts: []string{"say something", "say something else"},
+		script: []messagesAnswer{
+			{blocks: []map[string]any{textBlock("Something.")}},
+			{blocks: []map[string]any{textBlock("Something else.")}},
+		},
+		fork: true,
+	},
+	"interruption": {
+		holds:   `[Request interrupted by user for tool use]`,
+		prompts: []string{"wait"},
+		script:  []messagesAnswer{{blocks: []map[string]any{textBlock("I wait."), bash("toolu_1", "kill -INT $PPID; sleep 30")}}},
 	},
 	"error": {
 		prompts: []string{"say something", "fail"},
@@ -215,6 +261,7 @@ var claudeCases = map[string]claudeCase{
 		},
 	},
 	"killed in a stream": {
+		holds:   `say more`,
 		prompts: []string{"say something", "say more"},
 		script: []messagesAnswer{
 			{blocks: []map[string]any{textBlock("Something.")}},
@@ -223,6 +270,7 @@ var claudeCases = map[string]claudeCase{
 		kill: true,
 	},
 	"killed in a tool": {
+		holds:   `Continue from where you left off.`,
 		prompts: []string{"wait"},
 		script: []messagesAnswer{
 			// The agent writes its file a moment after it has started the tool.
@@ -234,10 +282,12 @@ var claudeCases = map[string]claudeCase{
 
 // Every cell of the table agent × case: host A works under sessctl run, and is gone;
 // host B resumes in another home and another directory. The messages of B's first
-// request are those that A would have sent.
+// request are those that A would have sent. Another host B has the session from a log
+// into which A's files were imported.
 func TestClaudeResumesRequestIdentical(t *testing.T) {
 	t.Parallel()
 	program := claudeCode(t)
+	imports := harness.StartNode(t)
 	for name, c := range claudeCases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -247,43 +297,110 @@ func TestClaudeResumesRequestIdentical(t *testing.T) {
 			node := harness.StartNode(t)
 			m := newMessagesModel(t, c.script...)
 			a := newClaudeHost(t, node, program, "project a", m)
-			b := newClaudeHost(t, node, program, "else where/é", m)
-			id := ""
-			for i, prompt := range c.prompts {
-				var more []string
-				if id != "" {
-					more = []string{"--resume", id}
-				}
-				if c.kill && i == len(c.prompts)-1 {
-					m.killOnHang(a.Path("config"))
-				}
-				r := a.runs(t, []string{"run"}, prompt, append(more, c.flags...)...)
-				if !strings.Contains(r.Err, "is in the log, head main") {
-					t.Fatalf("sessctl run %q: %s", prompt, r)
-				}
-				if id == "" {
-					id = only(t, node.Client())
-				}
-			}
+			id := a.works(t, m, c)
 			if c.files > 0 {
 				a.hasFiles(t, id, c.files)
 			}
 			a.clone(t).resumes(t, id)
 			want := m.last(t)
+			if all := sameOnHosts(want, a); !strings.Contains(all, c.holds) {
+				t.Errorf("the request does not have %.40q: %s", c.holds, all)
+			}
+			if name == "tools" {
+				shorter := a.clone(t)
+				shorter.loses(t, "It is forty-two.")
+				shorter.resumes(t, id)
+				if sameOnHosts(want, a) == sameOnHosts(m.last(t), a) {
+					t.Error("a request without a line is taken for the whole")
+				}
+			}
+			b := newClaudeHost(t, imports, program, "imported/to", m)
+			if r := b.Sessctl(t, "import", a.Path("config")); r.Code != 0 {
+				t.Fatalf("sessctl import: %s", r)
+			}
 			for _, gone := range []string{a.Path("config"), a.project} {
 				if err := os.RemoveAll(gone); err != nil {
 					t.Fatal(err)
 				}
 			}
-			r := b.runs(t, []string{"resume", id, "--cwd", b.project}, "next question")
-			if r.Code != 0 || !strings.Contains(r.Err, "is in the log, head main") {
-				t.Fatalf("sessctl resume: %s", r)
-			}
-			got := m.last(t)
-			if want, got := sameOnHosts(want, a, b), sameOnHosts(got, a, b); want != got {
-				t.Errorf("the requests differ: %s", differ([]byte(got), []byte(want)))
+			for by, b := range map[string]*claudeHost{"import": b, "run": newClaudeHost(t, node, program, "else where/é", m)} {
+				t.Run(by, func(t *testing.T) {
+					r := b.runs(t, []string{"resume", id, "--cwd", b.project}, "next question")
+					if r.Code != 0 || !strings.Contains(r.Err, "is in the log, head main") {
+						t.Fatalf("sessctl resume: %s", r)
+					}
+					if want, got := sameOnHosts(want, a, b), sameOnHosts(m.last(t), a, b); want != got {
+						t.Errorf("the requests differ: %s", differ([]byte(got), []byte(want)))
+					}
+				})
 			}
 		})
+	}
+}
+
+// works does what happens in a case, and returns the session's id.
+func (h *claudeHost) works(t *testing.T, m *messagesModel, c claudeCase) (id string) {
+	t.Helper()
+	for i, prompt := range c.prompts {
+		var more []string
+		last := i == len(c.prompts)-1
+		if id != "" {
+			more = []string{"--resume", id}
+		}
+		if c.fork && last {
+			more = append(more, "--fork-session")
+		}
+		if c.kill && last {
+			m.killOnHang(h.Path("config"))
+		}
+		var r harness.Result
+		if c.picture && i == 0 {
+			r = h.shows(t, prompt)
+		} else {
+			r = h.runs(t, []string{"run"}, prompt, more...)
+		}
+		id = loggedBy(t, r)
+	}
+	return id
+}
+
+// loggedBy returns the session that a run has put into the log.
+func loggedBy(t *testing.T, r harness.Result) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(r.Err, "sessctl: session ")
+	if !ok || !strings.Contains(rest, "is in the log, head main") {
+		t.Fatalf("sessctl run: %s", r)
+	}
+	id, _, _ := strings.Cut(rest, " ")
+	return id
+}
+
+// loses removes the line of the agent's files that has text.
+func (h *claudeHost) loses(t *testing.T, text string) {
+	t.Helper()
+	dir := ""
+	for _, v := range h.Env { // the last one counts
+		if d, ok := strings.CutPrefix(v, "CLAUDE_CONFIG_DIR="); ok {
+			dir = d
+		}
+	}
+	found, _ := filepath.Glob(filepath.Join(dir, "projects", "*", "*.jsonl"))
+	for _, path := range found {
+		withoutLines(t, path, text)
+	}
+}
+
+// withoutLines removes the lines of a file that have text.
+func withoutLines(t *testing.T, path, text string) {
+	t.Helper()
+	var kept strings.Builder
+	for line := range strings.Lines(read(t, path)) {
+		if !strings.Contains(line, text) {
+			kept.WriteString(line)
+		}
+	}
+	if err := os.WriteFile(path, []byte(kept.String()), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -3,6 +3,8 @@
 package interop_test
 
 import (
+	"cmp"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -41,8 +43,9 @@ type responsesModel struct {
 
 // A responsesAnswer is the items of one answer.
 type responsesAnswer struct {
-	items []map[string]any
-	hang  bool // the stream stops before its end
+	items  []map[string]any
+	tokens int  // that the answer says it used; 110 if 0
+	hang   bool // the stream stops before its end
 }
 
 func newResponsesModel(tb testing.TB, script ...responsesAnswer) *responsesModel {
@@ -110,7 +113,7 @@ func (m *responsesModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	usage := map[string]any{
 		"input_tokens": 100, "input_tokens_details": map[string]any{"cached_tokens": 0},
-		"output_tokens": 10, "output_tokens_details": map[string]any{"reasoning_tokens": 0}, "total_tokens": 110,
+		"output_tokens": 10, "output_tokens_details": map[string]any{"reasoning_tokens": 0}, "total_tokens": max(a.tokens, 110),
 	}
 	response["status"], response["output"], response["usage"] = "completed", a.items, usage
 	event("response.completed", map[string]any{"response": response})
@@ -132,6 +135,11 @@ func codexRuns(id, command string) map[string]any {
 	return map[string]any{"kind": "fc", "type": "function_call", "name": "exec_command", "call_id": id, "arguments": string(args), "status": "completed"}
 }
 
+func codexDelegates(id, task string) map[string]any {
+	args, _ := json.Marshal(map[string]any{"task_name": "helper", "message": task, "fork_turns": "none"}) // as above
+	return map[string]any{"kind": "fc", "type": "function_call", "namespace": "collaboration", "name": "spawn_agent", "call_id": id, "arguments": string(args), "status": "completed"}
+}
+
 // A codexHost is a host on which a user runs Codex in a project.
 type codexHost struct {
 	*harness.Host
@@ -139,7 +147,7 @@ type codexHost struct {
 	m                *responsesModel
 }
 
-func newCodexHost(t *testing.T, n *harness.Node, program, project string, m *responsesModel) *codexHost {
+func newCodexHost(t *testing.T, n *harness.Node, program, project string, m *responsesModel, model string) *codexHost {
 	t.Helper()
 	h := &codexHost{Host: harness.NewHost(t, n), program: program, m: m}
 	h.project = h.Path(project)
@@ -149,7 +157,7 @@ func newCodexHost(t *testing.T, n *harness.Node, program, project string, m *res
 			t.Fatal(err)
 		}
 	}
-	config := fmt.Sprintf(`model = "gpt-5.5"
+	config := fmt.Sprintf(`model = %q
 model_provider = "fake"
 approval_policy = "never"
 sandbox_mode = "danger-full-access"
@@ -167,7 +175,7 @@ env_key = "FAKE_KEY"
 wire_api = "responses"
 request_max_retries = 0
 stream_max_retries = 0
-`, m.URL)
+`, cmp.Or(model, "gpt-5.5"), m.URL)
 	if err := os.WriteFile(filepath.Join(home, "config.toml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -193,8 +201,9 @@ func (h *codexHost) sessctl(t *testing.T, args ...string) harness.Result {
 	return h.runs(t, h.Command(harness.Timeout(t), t, args...))
 }
 
-// resumes asks the next question without sessctl, in a copy of the agent's home.
-func (h *codexHost) resumes(t *testing.T, id string) {
+// resumes asks the next question without sessctl, in a copy of the agent's home. If
+// without is not empty, the copy lacks the lines that have it.
+func (h *codexHost) resumes(t *testing.T, id, without string) {
 	t.Helper()
 	home := filepath.Join(t.TempDir(), ".codex")
 	if err := os.CopyFS(filepath.Join(home, "sessions"), os.DirFS(h.Path(".codex", "sessions"))); err != nil {
@@ -203,6 +212,12 @@ func (h *codexHost) resumes(t *testing.T, id string) {
 	config := read(t, h.Path(".codex", "config.toml"))
 	if err := os.WriteFile(filepath.Join(home, "config.toml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
+	}
+	if without != "" {
+		found, _ := filepath.Glob(filepath.Join(home, "sessions", "*", "*", "*", "*.jsonl"))
+		for _, path := range found {
+			withoutLines(t, path, without)
+		}
 	}
 	cmd := exec.CommandContext(harness.Timeout(t), h.program, "exec", "--skip-git-repo-check", "resume", id, "next question")
 	cmd.Env = append(h.Environ(), "CODEX_HOME="+home)
@@ -214,12 +229,9 @@ func (h *codexHost) resumes(t *testing.T, id string) {
 // ids returns the ids of all items that the agent has stored.
 func (h *codexHost) ids(t *testing.T) map[string]bool {
 	t.Helper()
-	found, _ := filepath.Glob(h.Path(".codex", "sessions", "*", "*", "*", "*.jsonl"))
 	ids := map[string]bool{}
-	for _, path := range found {
-		for _, m := range itemID.FindAllStringSubmatch(read(t, path), -1) {
-			ids[m[1]] = true
-		}
+	for _, m := range itemID.FindAllStringSubmatch(h.text(t), -1) {
+		ids[m[1]] = true
 	}
 	return ids
 }
@@ -234,12 +246,16 @@ var (
 type codexCase struct {
 	script  []responsesAnswer
 	prompts []string
-	fork    bool // the last prompt goes to a fork
-	kill    bool // the agent is killed while it waits for the last answer
+	model   string   // if not the usual one
+	flags   []string // of the agent's first prompt
+	fork    bool     // the last prompt goes to a fork
+	kill    bool     // the agent is killed while it waits for the last answer
+	holds   string   // what the request has if the case has happened
 }
 
 var codexCases = map[string]codexCase{
 	"tools": {
+		holds:   `function_call_output`,
 		prompts: []string{"use a tool", "and again"},
 		script: []responsesAnswer{
 			{items: []map[string]any{codexSays("I look."), codexRuns("call_1", "echo forty-two")}},
@@ -247,6 +263,7 @@ var codexCases = map[string]codexCase{
 		},
 	},
 	"parallel tools": {
+		holds:   `call_2`,
 		prompts: []string{"use tools"},
 		script: []responsesAnswer{
 			{items: []map[string]any{codexRuns("call_1", "echo one"), codexRuns("call_2", "echo two")}},
@@ -254,15 +271,46 @@ var codexCases = map[string]codexCase{
 		},
 	},
 	"thinking": {
+		holds:   `c2VjcmV0`,
 		prompts: []string{"think"},
 		script:  []responsesAnswer{{items: []map[string]any{codexThinks("Hm."), codexSays("Thought.")}}},
 	},
 	"fork": {
+		holds:   `Something else.`,
 		prompts: []string{"say something", "say something else"},
 		script:  []responsesAnswer{{items: []map[string]any{codexSays("Something.")}}, {items: []map[string]any{codexSays("Something else.")}}},
 		fork:    true,
 	},
+	"image": {
+		holds:   picture,
+		prompts: []string{"what is it?", "and what else?"},
+		flags:   []string{"--image", pictureFile},
+		script:  []responsesAnswer{{items: []map[string]any{codexSays("A point.")}}},
+	},
+	"interruption": {
+		holds:   `<turn_aborted>`,
+		prompts: []string{"wait"},
+		script:  []responsesAnswer{{items: []map[string]any{codexSays("I wait."), codexRuns("call_1", "kill -INT $PPID; sleep 30")}}},
+	},
+	"sub-agent": {
+		holds:   `/root/helper`,
+		prompts: []string{"delegate"},
+		model:   "gpt-6-sol",
+		script:  []responsesAnswer{{items: []map[string]any{codexSays("I delegate."), codexDelegates("call_1", "look around")}}},
+	},
+	"compaction": {
+		holds:   `The number is forty-two.`,
+		prompts: []string{"remember forty-two", "what was it?"},
+		flags:   []string{"-c", "model_auto_compact_token_limit=5000"},
+		script: []responsesAnswer{
+			{items: []map[string]any{codexSays("I look."), codexRuns("call_1", "echo forty-two")}, tokens: 20000},
+			{items: []map[string]any{codexSays("The number is forty-two.")}},
+			{items: []map[string]any{codexSays("I remember.")}},
+			{items: []map[string]any{codexSays("Forty-two.")}},
+		},
+	},
 	"killed in a stream": {
+		holds:   `say more`,
 		prompts: []string{"say something", "say more"},
 		script: []responsesAnswer{
 			{items: []map[string]any{codexSays("Something.")}},
@@ -271,16 +319,21 @@ var codexCases = map[string]codexCase{
 		kill: true,
 	},
 	"killed in a tool": {
+		holds:   `aborted`,
 		prompts: []string{"wait"},
 		script:  []responsesAnswer{{items: []map[string]any{codexSays("I wait."), codexRuns("call_1", `until grep -rq call_1 "$CODEX_HOME/sessions"; do sleep 0.05; done; kill -9 $PPID; sleep 5`)}}},
 	},
 }
+
+// pictureFile is a file in the project of each host.
+const pictureFile = "picture.png"
 
 // The table of TestClaudeResumesRequestIdentical for Codex. The items of B's first
 // request are those that A would have sent.
 func TestCodexResumesRequestIdentical(t *testing.T) {
 	t.Parallel()
 	program := codexCLI(t)
+	imports := harness.StartNode(t)
 	for name, c := range codexCases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -289,48 +342,87 @@ func TestCodexResumesRequestIdentical(t *testing.T) {
 			}
 			node := harness.StartNode(t)
 			m := newResponsesModel(t, c.script...)
-			a := newCodexHost(t, node, program, "project a", m)
-			b := newCodexHost(t, node, program, "else where/é", m)
-			id := ""
-			for i, prompt := range c.prompts {
-				line := []string{"run", "--", program, "exec", "--skip-git-repo-check"}
-				last := i == len(c.prompts)-1
-				switch {
-				case id != "" && last && c.fork:
-					line = append(line, "fork", id)
-				case id != "":
-					line = append(line, "resume", id)
-				}
-				cmd := a.Command(harness.Timeout(t), t, append(line, prompt)...)
-				if c.kill && last {
-					go func() {
-						<-m.hangs
-						killChildren(cmd.Process.Pid)
-					}()
-				}
-				r := a.runs(t, cmd)
-				_, rest, ok := strings.Cut(r.Err, "sessctl: session ")
-				if !ok || !strings.Contains(rest, "is in the log, head main") {
-					t.Fatalf("sessctl run %q: %s", prompt, r)
-				}
-				id, _, _ = strings.Cut(rest, " ")
+			a := newCodexHost(t, node, program, "project a", m, c.model)
+			id := a.works(t, c)
+			if name == "compaction" && !strings.Contains(a.text(t), `"type":"compacted"`) {
+				t.Error("Codex did not compact the session")
 			}
-			a.resumes(t, id)
+			a.resumes(t, id, "")
 			stored, want := a.ids(t), m.last(t)
+			if all := itemsOf(want, stored, a); !strings.Contains(strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(all), c.holds) {
+				t.Errorf("the request does not have %.40q: %s", c.holds, all)
+			}
+			if name == "tools" {
+				a.resumes(t, id, "It is forty-two.")
+				if itemsOf(want, stored, a) == itemsOf(m.last(t), stored, a) {
+					t.Error("a request without a line is taken for the whole")
+				}
+			}
+			b := newCodexHost(t, imports, program, "imported/to", m, c.model)
+			if r := b.Sessctl(t, "import", a.Path(".codex")); r.Code != 0 {
+				t.Fatalf("sessctl import: %s", r)
+			}
 			for _, gone := range []string{a.Path(".codex"), a.project} {
 				if err := os.RemoveAll(gone); err != nil {
 					t.Fatal(err)
 				}
 			}
-			r := b.sessctl(t, "resume", id, "--cwd", b.project, "--", program, "exec", "--skip-git-repo-check", "next question")
-			if r.Code != 0 || !strings.Contains(r.Err, "is in the log, head main") {
-				t.Fatalf("sessctl resume: %s", r)
-			}
-			if want, got := itemsOf(want, stored, a, b), itemsOf(m.last(t), stored, a, b); want != got {
-				t.Errorf("the requests differ: %s", differ([]byte(got), []byte(want)))
+			for by, b := range map[string]*codexHost{"import": b, "run": newCodexHost(t, node, program, "else where/é", m, c.model)} {
+				t.Run(by, func(t *testing.T) {
+					r := b.sessctl(t, "resume", id, "--cwd", b.project, "--", program, "exec", "--skip-git-repo-check", "next question")
+					if r.Code != 0 || !strings.Contains(r.Err, "is in the log, head main") {
+						t.Fatalf("sessctl resume: %s", r)
+					}
+					if want, got := itemsOf(want, stored, a, b), itemsOf(m.last(t), stored, a, b); want != got {
+						t.Errorf("the requests differ: %s", differ([]byte(got), []byte(want)))
+					}
+				})
 			}
 		})
 	}
+}
+
+// works does what happens in a case, and returns the session's id.
+func (h *codexHost) works(t *testing.T, c codexCase) (id string) {
+	t.Helper()
+	png, _ := base64.StdEncoding.DecodeString(picture)
+	if err := os.WriteFile(filepath.Join(h.project, pictureFile), png, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for i, prompt := range c.prompts {
+		line := []string{"run", "--", h.program, "exec", "--skip-git-repo-check"}
+		last := i == len(c.prompts)-1
+		switch {
+		case id != "" && last && c.fork:
+			line = append(line, "fork", id)
+		case id != "":
+			line = append(line, "resume", id)
+		default:
+			line = append(line, c.flags...)
+			if len(c.flags) > 0 {
+				line = append(line, "--")
+			}
+		}
+		cmd := h.Command(harness.Timeout(t), t, append(line, prompt)...)
+		if c.kill && last {
+			go func() {
+				<-h.m.hangs
+				killChildren(cmd.Process.Pid)
+			}()
+		}
+		id = loggedBy(t, h.runs(t, cmd))
+	}
+	return id
+}
+
+// text returns all lines of the agent's sessions.
+func (h *codexHost) text(t *testing.T) (text string) {
+	t.Helper()
+	found, _ := filepath.Glob(h.Path(".codex", "sessions", "*", "*", "*", "*.jsonl"))
+	for _, path := range found {
+		text += read(t, path)
+	}
+	return text
 }
 
 // killChildren kills the children of a process.

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // A messagesModel answers like the Messages API of Anthropic, from a script, and
@@ -22,7 +23,8 @@ type messagesModel struct {
 	mu     sync.Mutex
 	script []messagesAnswer
 	asked  [][]map[string]any
-	kill   string // agent's directory: kill the agent that is answered with a hang
+	begun  time.Time // of the first request
+	kill   string    // agent's directory: kill the agent that is answered with a hang
 }
 
 // A messagesAnswer is the blocks of one answer, or an error.
@@ -59,6 +61,15 @@ func (m *messagesModel) last(t *testing.T) []map[string]any {
 		t.Fatal("the model was not asked")
 	}
 	return m.asked[len(m.asked)-1]
+}
+
+// firstAt returns when the first request came.
+func (m *messagesModel) firstAt(t *testing.T) time.Time {
+	t.Helper()
+	m.last(t)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.begun
 }
 
 func (m *messagesModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -136,6 +147,9 @@ func parts(b map[string]any) (start map[string]any, deltas []map[string]any) {
 func (m *messagesModel) next(messages []map[string]any) (messagesAnswer, int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if len(m.asked) == 0 {
+		m.begun = time.Now()
+	}
 	m.asked = append(m.asked, messages)
 	a := messagesAnswer{blocks: []map[string]any{textBlock("OK.")}}
 	if len(m.script) > 0 {
