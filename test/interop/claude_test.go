@@ -351,7 +351,7 @@ func (h *claudeHost) works(t *testing.T, m *messagesModel, c claudeCase) (id str
 			more = append(more, "--fork-session")
 		}
 		if c.kill && last {
-			m.killOnHang(h.Path("config"))
+			m.killOnHang(h.Path("config"), `"role":"user","content":"`+prompt)
 		}
 		var r harness.Result
 		if c.picture && i == 0 {

@@ -3,12 +3,14 @@
 package interop_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -24,7 +26,8 @@ type messagesModel struct {
 	script []messagesAnswer
 	asked  [][]map[string]any
 	begun  time.Time // of the first request
-	kill   string    // agent's directory: kill the agent that is answered with a hang
+	kill   string    // agent's directory: kill the agent that is answered with a hang,
+	after  string    // once its file has this text
 }
 
 // A messagesAnswer is the blocks of one answer, or an error.
@@ -45,11 +48,21 @@ func newMessagesModel(tb testing.TB, script ...messagesAnswer) *messagesModel {
 	return m
 }
 
-// killOnHang makes an answer that hangs kill the live agent whose directory is dir.
-func (m *messagesModel) killOnHang(dir string) {
+// killOnHang makes an answer that hangs kill the live agent whose directory is dir, once
+// it has stored text.
+func (m *messagesModel) killOnHang(dir, text string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.kill = dir
+	m.kill, m.after = dir, text
+}
+
+// stored reports whether the agent's directory has a session with text.
+func stored(dir, text string) bool {
+	found, _ := filepath.Glob(filepath.Join(dir, "projects", "*", "*.jsonl"))
+	return slices.ContainsFunc(found, func(path string) bool {
+		b, _ := os.ReadFile(path) // the agent may be renaming it
+		return bytes.Contains(b, []byte(text))
+	})
 }
 
 // last returns the messages of the last request.
@@ -162,6 +175,9 @@ func (m *messagesModel) next(messages []map[string]any) (messagesAnswer, int) {
 func (m *messagesModel) killAgent() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	for end := time.Now().Add(20 * time.Second); !stored(m.kill, m.after) && time.Now().Before(end); {
+		time.Sleep(20 * time.Millisecond)
+	}
 	found, _ := filepath.Glob(filepath.Join(m.kill, "sessions", "*.json"))
 	for _, path := range found {
 		pid := 0
