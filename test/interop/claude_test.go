@@ -270,7 +270,7 @@ var claudeCases = map[string]claudeCase{
 		kill: true,
 	},
 	"killed in a tool": {
-		holds:   `Continue from where you left off.`,
+		holds:   `I wait.`,
 		prompts: []string{"wait"},
 		script: []messagesAnswer{
 			// The agent writes its file a moment after it has started the tool.
