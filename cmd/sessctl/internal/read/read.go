@@ -26,6 +26,7 @@ func Commands(c *cli.App) []*cobra.Command {
 		infoCmd(a),
 		lineageCmd(a),
 		lsCmd(a),
+		mcpCmd(a),
 		searchCmd(a),
 		secretsCmd(a),
 		tailCmd(a),
