@@ -116,8 +116,12 @@ func (c *comparer) hadLine(line []byte) bool {
 	return ok && c.had.known(r.AsWritten(line))
 }
 
-// isWrittenAs reports whether the agent writes line as written.
+// isWrittenAs reports whether the agent writes line as written, here or where the
+// session was before.
 func (c *comparer) isWrittenAs(line, written []byte) bool {
+	if m, ok := c.d.(optional.Mover); ok && m.SameElsewhere(line, written) {
+		return true
+	}
 	r, ok := c.d.(optional.Rewriter)
 	return ok && bytes.Equal(r.AsWritten(line), written)
 }

@@ -60,6 +60,14 @@ type Relocator interface {
 	WithCWD(line []byte, cwd string) []byte
 }
 
+// A Mover is a core.Dialect whose lines name the directory of the session, so that
+// its agent writes them differently where the session continues in another one.
+type Mover interface {
+	// SameElsewhere reports whether a and b are one line, apart from where the
+	// session is.
+	SameElsewhere(a, b []byte) bool
+}
+
 // A Successor is a core.Dialect whose agent replaces its whole file, so that the
 // file has the result of changes, and not the changes.
 type Successor interface {

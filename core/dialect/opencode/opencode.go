@@ -18,6 +18,7 @@ var (
 	_ bundle.Bundler       = Dialect{}
 	_ optional.Rewriter    = Dialect{}
 	_ optional.Relocator   = Dialect{}
+	_ optional.Mover       = Dialect{}
 	_ optional.Successor   = Dialect{}
 	_ optional.Summarizing = Dialect{}
 	_ optional.Narrator    = Dialect{}
@@ -53,8 +54,12 @@ func (Dialect) Entry(line []byte) (core.Entry, error) {
 }
 
 // Fill adds id and timestamp, in this order, as far as f gives them and line
-// lacks them. Sessions are chains, so a line has no parent.
+// lacks them. Sessions are chains, so a line has no parent. An event of opencode
+// stays as it is.
 func (d Dialect) Fill(line []byte, f core.Fields) (core.Entry, error) {
+	if _, ok := readEvent(line); ok {
+		return d.Entry(line)
+	}
 	return envelope.ChainFill(line, f, d.Entry)
 }
 
