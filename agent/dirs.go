@@ -11,8 +11,8 @@ import (
 	"github.com/sesslog/sesslog/agent/process"
 )
 
-// dialects are those whose agents' files are followed.
-var dialects = []string{"claude", "codex", "pi", "omp", "operator", "openrath", "nova"}
+// dialects are those whose agents' files or databases are followed.
+var dialects = []string{"claude", "codex", "opencode", "pi", "omp", "operator", "openrath", "nova"}
 
 const operatorHome = "~/.operator"
 
@@ -43,6 +43,9 @@ func DataDir(env func(string) string, dialect, cwd string) (dir string, ok bool)
 		return ExpandHome(env, cmp.Or(env("CLAUDE_CONFIG_DIR"), "~/.claude"))
 	case "codex":
 		return ExpandHome(env, cmp.Or(env("CODEX_HOME"), "~/.codex"))
+	case opencodeName:
+		dir, ok = ExpandHome(env, cmp.Or(env("XDG_DATA_HOME"), "~/.local/share"))
+		return filepath.Join(dir, opencodeName), ok
 	case "pi":
 		return ExpandHome(env, cmp.Or(env("PI_CODING_AGENT_DIR"), "~/.pi/agent"))
 	case "omp":
@@ -70,8 +73,8 @@ func exists(dir string) bool {
 	return err == nil && info.IsDir()
 }
 
-// SessionsDir returns the directory that holds an agent's sessions; env, cwd and ok
-// are as in DataDir. flat is true if the user has set a directory in which the
+// SessionsDir returns the directory that holds an agent's sessions, or the database
+// that does; env, cwd and ok are as in DataDir. flat is true if the user has set a directory in which the
 // agent creates no subdirectories.
 func SessionsDir(env func(string) string, dialect, cwd string) (dir string, flat, ok bool) {
 	if own := env("PI_CODING_AGENT_SESSION_DIR"); dialect == "pi" && own != "" {
@@ -79,8 +82,17 @@ func SessionsDir(env func(string) string, dialect, cwd string) (dir string, flat
 		return dir, true, ok
 	}
 	dir, ok = DataDir(env, dialect, cwd)
-	if dialect == "claude" {
+	switch dialect {
+	case "claude":
 		return filepath.Join(dir, "projects"), false, ok
+	case opencodeName:
+		if own := env("OPENCODE_DB"); own != "" && own != ":memory:" {
+			if filepath.IsAbs(own) {
+				return filepath.Clean(own), false, true
+			}
+			return filepath.Join(dir, own), false, ok
+		}
+		return filepath.Join(dir, "opencode.db"), false, ok
 	}
 	return filepath.Join(dir, "sessions"), false, ok
 }
@@ -104,6 +116,12 @@ func Roots(env func(string) string, cwd string) []follow.Root {
 		}
 		if ok {
 			add(owner, path)
+		}
+		if ok && dialect == opencodeName {
+			channels, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "opencode-*.db")) // of other release channels
+			for _, path := range channels {
+				add(dialect, path)
+			}
 		}
 		for _, profile := range profiles(env, dialect) {
 			add(dialect, profile)

@@ -27,6 +27,9 @@ func TestSessionsDirOfEveryAgent(t *testing.T) {
 		{"openrath", map[string]string{"HOME": "/h"}, "/h/.openrath/sessions"}, // RATH-40
 		{"openrath", map[string]string{"HOME": "/h", "OPENRATH_HOME": "/rath"}, "/rath/sessions"},
 		{"nova", map[string]string{"HOME": "/h"}, ".nova/sessions"}, // NOVA-01
+		{"opencode", map[string]string{"HOME": "/h"}, "/h/.local/share/opencode/opencode.db"},
+		{"opencode", map[string]string{"HOME": "/h", "XDG_DATA_HOME": "/x"}, "/x/opencode/opencode.db"},
+		{"opencode", map[string]string{"HOME": "/h", "OPENCODE_DB": "own.db"}, "/h/.local/share/opencode/own.db"},
 	} {
 		got, _, err := testHost(c.env).sessionsDir(c.dialect, "")
 		if err != nil || got != filepath.FromSlash(c.want) {
@@ -68,7 +71,7 @@ func TestRootsFollowTheEnvironment(t *testing.T) {
 		{map[string]string{"PI_CODING_AGENT_DIR": home + "/both"}, []string{" both/sessions"}},
 		{map[string]string{"PI_CODING_AGENT_SESSION_DIR": "~/flat", "PI_CONFIG_DIR": ".ohmy"}, []string{"pi flat", "omp .ohmy/agent/sessions"}},
 	} {
-		if got, want := at(row.env), slices.Concat([]string{"claude .claude/projects", "codex .codex/sessions"}, row.want, rest); !slices.Equal(got, want) {
+		if got, want := at(row.env), slices.Concat([]string{"claude .claude/projects", "codex .codex/sessions", "opencode .local/share/opencode/opencode.db"}, row.want, rest); !slices.Equal(got, want) {
 			t.Errorf("%v\ngot  %q\nwant %q", row.env, got, want)
 		}
 	}

@@ -14,7 +14,8 @@
 // No agent says which file it writes. Its files are those of the known agents that
 // are new or changed since the start and whose header names a directory in which it
 // works, those that its arguments name, and on Linux those that one of its
-// processes has open for writing.
+// processes has open for writing. A session in the database of opencode counts as a
+// file.
 //
 // The head is claimed before the first append of a run, so no line is in flight
 // without a claim. The claim's writer is chosen and saved first: if the process is

@@ -24,6 +24,7 @@ type sessionFile struct {
 	root    follow.Root
 	session core.SessionID
 	dialect string
+	isChild bool // of a sub-agent that has a session beside that of its agent
 }
 
 // A finder finds the session files that one agent writes among those of all agents
@@ -40,6 +41,8 @@ type finder struct {
 	other  map[string]string   // files of other agents, and the directories in their headers
 	found  map[string]bool
 	args   []string
+
+	databases map[string]*database // by path
 }
 
 // A fileMark shows whether a file has changed.
@@ -48,12 +51,20 @@ type fileMark struct {
 	time time.Time
 }
 
+// close closes the databases that were searched.
+func (f *finder) close() {
+	for _, d := range f.databases {
+		_ = d.db.Close()
+	}
+}
+
 // newFinder records which files exist before the agent begins. dir is the agent's
 // working directory.
 func newFinder(roots []follow.Root, dir string, argv []string) *finder {
 	f := &finder{
 		roots: roots, dirs: []string{dir}, named: map[string]bool{},
 		before: map[string]fileMark{}, seen: map[string]fileMark{}, other: map[string]string{}, found: map[string]bool{}, args: argv,
+		databases: map[string]*database{},
 	}
 	f.readArgs(argv)
 	f.walk(func(path string, _ follow.Root, m fileMark) { f.before[path] = m })
@@ -115,6 +126,10 @@ func (f *finder) addDir(dir string) {
 // walk calls each with every undecided session file below the roots.
 func (f *finder) walk(each func(path string, root follow.Root, m fileMark)) {
 	for _, root := range f.roots {
+		if root.Dialect == opencodeName {
+			f.walkDatabase(root, each)
+			continue
+		}
 		_ = filepath.WalkDir(root.Path, func(path string, d fs.DirEntry, err error) error {
 			if err != nil {
 				return nil // missing or not readable
@@ -173,6 +188,9 @@ func (f *finder) scan(pid int) []sessionFile {
 // identify reads the header of a file and reports whether it is the agent's. A
 // file without a complete header is read again after it has changed.
 func (f *finder) identify(path string, root follow.Root, open bool) (sessionFile, bool) {
+	if root.Dialect == opencodeName {
+		return f.identifyEvents(path, root)
+	}
 	start, err := readStart(path)
 	if err != nil {
 		return sessionFile{}, false
@@ -188,7 +206,7 @@ func (f *finder) identify(path string, root follow.Root, open bool) (sessionFile
 		f.other[path] = h.CWD
 		return sessionFile{}, false
 	}
-	return sessionFile{path, root, core.SessionIDFor(d.Name(), h.ID), d.Name()}, true
+	return sessionFile{path: path, root: root, session: core.SessionIDFor(d.Name(), h.ID), dialect: d.Name()}, true
 }
 
 // isOwn reports whether a file that changed while the agent runs is the agent's.

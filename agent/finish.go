@@ -34,10 +34,15 @@ type Result struct {
 	Shared   bool           `json:"shared,omitempty"` // another run on this host follows the file
 	Stored   int            `json:"stored,omitempty"` // of an earlier run: lines that the log lacked and has now
 	Error    string         `json:"error,omitempty"`
+
+	isChild bool
 }
 
 // IsSubagent reports whether the session is that of a subagent of one of all.
 func (r Result) IsSubagent(all []Result) bool {
+	if r.isChild {
+		return true
+	}
 	for _, main := range all {
 		if isBelow(r.Path, strings.TrimSuffix(main.Path, ".jsonl")) {
 			return true
@@ -53,6 +58,7 @@ func (f *follower) finish(ctx context.Context) (results []Result, pending int) {
 	f.stop()
 	f.wait.Wait()
 	f.scan(ctx, 0) // the agent may have written its first file at its end
+	f.finder.close()
 	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
 	defer cancel()
 	defer f.cancelWhileAway(cancel)()
@@ -112,7 +118,7 @@ func (f *follower) end(ctx context.Context, w *watchedFile) Result {
 	err := w.follower.Flush(ctx)
 	at := w.status()
 	r := Result{
-		Session: w.file.session, Dialect: w.file.dialect, Path: w.file.path,
+		Session: w.file.session, Dialect: w.file.dialect, Path: w.file.path, isChild: w.file.isChild,
 		Head: at.Head, Cursor: at.Cursor, Diverged: w.diverged.Load(), Error: at.Error,
 	}
 	if err != nil {

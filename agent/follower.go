@@ -74,7 +74,7 @@ func (f *follower) start(ctx context.Context, pid int, open *OpenFile) {
 	if open != nil {
 		f.finder.found[open.Path] = true
 		root := follow.Root{Path: open.Path, Dialect: open.Dialect}
-		f.follow(ctx, sessionFile{open.Path, root, open.Session, open.Dialect}, open.Claim, false)
+		f.follow(ctx, sessionFile{path: open.Path, root: root, session: open.Session, dialect: open.Dialect}, open.Claim, false)
 	}
 	f.wait.Go(func() {
 		for _, n := range f.runs.pending(f.host.Now()) {

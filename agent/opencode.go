@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
@@ -25,9 +26,6 @@ var errReplayed = errors.New("the agent stores sessions in a database, not in fi
 // takes those that follow what it has, and refuses others: what it has of the
 // session stays, whatever happens.
 func (r *resumer) replay(ctx context.Context) (*Resumed, error) {
-	if r.o.Start {
-		return nil, hint.With(usagef("cannot follow opencode: it stores sessions in a database"), "resume without a command: sessctl resume %s", r.id)
-	}
 	out := &Resumed{ID: r.id, Dialect: opencodeName, DryRun: r.o.DryRun}
 	stored, _, err := r.host.Claims.Load(r.id, r.o.Head)
 	if err != nil {
@@ -43,6 +41,11 @@ func (r *resumer) replay(ctx context.Context) (*Resumed, error) {
 	}
 	out.Dir, out.Workdir, out.Head = workdir.local(), workdir.orNil(), r.o.Head
 	out.Path, _ = opencode.Replay(file.Header, file.Entries, opencode.Place{Directory: workdir.CWD})
+	database, _, err := r.host.sessionsDir(opencodeName, workdir.CWD)
+	if err != nil {
+		return nil, err
+	}
+	out.Follow = filepath.Join(database, out.Path)
 	if r.o.DryRun {
 		return out, nil
 	}

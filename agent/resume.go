@@ -49,6 +49,7 @@ type Resumed struct {
 	DryRun   bool           `json:"dryRun,omitempty"`
 
 	Dialect    string       `json:"-"` // the agent's
+	Follow     string       `json:"-"` // what Run follows; empty if that is Path
 	Dir        string       `json:"-"` // where the agent works; empty if unknown
 	Claim      *api.Claimed `json:"-"` // nil after a dry run
 	LastWriter string       `json:"-"` // the writer that this host remembered before

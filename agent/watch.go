@@ -91,10 +91,12 @@ func (h *Host) WatchRoots(paths []string) ([]follow.Root, error) {
 	return roots, nil
 }
 
-// RootAt returns the root at path: one of known, or else one without a dialect.
+// RootAt returns the root at path: one of known, or else one without a dialect. The
+// data directory of opencode stands for its database.
 func RootAt(known []follow.Root, path string) follow.Root {
+	path = filepath.Clean(path)
 	for _, r := range known {
-		if r.Path == filepath.Clean(path) {
+		if r.Path == path || r.Dialect == opencodeName && filepath.Dir(r.Path) == path {
 			return r
 		}
 	}

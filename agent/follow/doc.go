@@ -8,6 +8,7 @@
 // An agent may keep a session in several files ([bundle.Packer]). Their lines are
 // packed into one file in the state directory, in the order in which they come, and
 // that copy is followed like any session file. It is derived from the agent's files.
+// The events of a session in the database of opencode are copied in the same way.
 //
 // # State
 //

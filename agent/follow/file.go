@@ -16,7 +16,7 @@ import (
 type file struct {
 	path   string
 	root   *Root
-	packed *packed // of a session in several files; else nil
+	source source // of the copy that is followed instead of the file; else nil
 
 	mu           lock // held while it is copied; guards the fields below
 	place        place
@@ -44,21 +44,37 @@ type file struct {
 	last       stat // as it was last seen
 }
 
+// A source is what a session that is not in one file is copied from, into a file
+// of ours that is followed like any session file. The copy is derived: if it is
+// lost, it is made again.
+type source interface {
+	// copyPath returns the path of the copy.
+	copyPath() string
+	// isDue reports whether the copy may lack something.
+	isDue() bool
+	// update brings the copy in step. With final, what may still grow counts as
+	// complete. If again is not 0, it must be called again after that time. The error
+	// wraps fs.ErrNotExist if there is no such session.
+	update(final bool) (again time.Duration, err error)
+	// close saves what the next process needs.
+	close()
+}
+
 // content returns the path of the file that is followed: f's own, or its copy.
 func (f *file) content() string { return cmp.Or(f.copy(), f.path) }
 
 func (f *file) copy() string {
-	if f.packed == nil {
+	if f.source == nil {
 		return ""
 	}
-	return f.packed.copy
+	return f.source.copyPath()
 }
 
 // open brings the copy in step, if f has one, and opens the file that is followed.
 // If again is not 0, f must be examined again after that time.
 func (f *file) open(final bool) (h *os.File, s stat, again time.Duration, err error) {
-	if f.packed != nil {
-		if again, err = f.packed.update(final); err != nil {
+	if f.source != nil {
+		if again, err = f.source.update(final); err != nil {
 			return nil, s, again, err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sesslog/sesslog/agent/eventdb"
 	"github.com/sesslog/sesslog/agent/secrets"
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
@@ -104,6 +105,9 @@ func New(cfg Config) (*Follower, error) {
 		if d, err := dialect.Named(cfg.Roots[i].Dialect); err == nil {
 			cfg.Roots[i].rules, _ = d.(bundle.Packer)
 		}
+		if path := databaseOf(&cfg.Roots[i]); path != "" {
+			cfg.Roots[i].events = eventdb.At(path)
+		}
 	}
 	state, err := openState(cfg.State)
 	if err != nil {
@@ -114,7 +118,7 @@ func New(cfg Config) (*Follower, error) {
 	fl.claims = newClaims(fl)
 	for path, p := range state.places {
 		if root := fl.rootOf(path); root != nil && !p.Left {
-			fl.files[path] = &file{path: path, root: root, mu: newLock(), place: *p, shown: *p, unverified: p.Quick, packed: fl.pack(path, root)}
+			fl.files[path] = &file{path: path, root: root, mu: newLock(), place: *p, shown: *p, unverified: p.Quick, source: fl.sourceOf(path, root)}
 		}
 	}
 	return fl, nil
@@ -124,16 +128,24 @@ func New(cfg Config) (*Follower, error) {
 // again.
 func (fl *Follower) Close() error {
 	for _, f := range fl.known() {
-		if f.packed != nil {
-			f.packed.close()
+		if f.source != nil {
+			f.source.close()
+		}
+	}
+	for _, r := range fl.cfg.Roots {
+		if r.events != nil {
+			_ = r.events.Close()
 		}
 	}
 	return fl.state.close()
 }
 
-// pack returns the copy of the session whose main file is at path, or nil if the
-// agent keeps a session in one file.
-func (fl *Follower) pack(path string, r *Root) *packed {
+// sourceOf returns what the session at path is copied from, or nil if it is in one
+// file.
+func (fl *Follower) sourceOf(path string, r *Root) source {
+	if r.events != nil {
+		return &eventCopy{db: r.events, id: filepath.Base(path), copy: fl.state.copyPath(path)}
+	}
 	name, err := filepath.Rel(r.home(), path)
 	if r.rules == nil || err != nil {
 		return nil
@@ -217,7 +229,7 @@ func (fl *Follower) rootOf(path string) *Root {
 
 // newFile starts to follow a file. fl.mu is held.
 func (fl *Follower) newFile(path string, r *Root) *file {
-	f := &file{path: path, root: r, mu: newLock(), place: fl.state.at(path), packed: fl.pack(path, r)}
+	f := &file{path: path, root: r, mu: newLock(), place: fl.state.at(path), source: fl.sourceOf(path, r)}
 	f.place.Left = false
 	f.shown, f.unverified = f.place, f.place.Quick
 	fl.files[path] = f

@@ -18,6 +18,10 @@ type grouping struct {
 	files map[string]*member // by name
 }
 
+// packed returns the files of a session below a root whose agent keeps it in
+// several.
+func (f *file) packed() *packed { return f.source.(*packed) }
+
 // A member is a file below a root.
 type member struct {
 	mains []string // names of the main files of its sessions; empty: unknown
@@ -143,7 +147,7 @@ func (s *scanner) adopt(r *Root, g *grouping, name string) bool {
 		f := s.fl.files[filepath.Join(r.home(), filepath.FromSlash(main))]
 		s.fl.mu.Unlock()
 		if f != nil {
-			f.packed.addMember(name)
+			f.packed().addMember(name)
 			s.fl.enqueue(f)
 		}
 		return true
@@ -170,7 +174,7 @@ func (s *scanner) foundPacked(r *Root, main string, names []string) {
 	if f == nil {
 		return
 	}
-	f.packed.setMembers(names)
+	f.packed().setMembers(names)
 	if s.isDue(f) {
 		s.fl.enqueue(f)
 	}

@@ -52,6 +52,8 @@ var (
 	errNoEntries = errors.New("it has no entries yet")
 )
 
+func (c *packed) copyPath() string { return c.copy }
+
 func (c *packed) path(name string) string { return filepath.Join(c.home, filepath.FromSlash(name)) }
 
 // setMembers sets the names of the session's files.
@@ -78,8 +80,10 @@ func (c *packed) files() []string {
 	return c.members
 }
 
-// isDue reports whether the copy may lack something.
 func (c *packed) isDue() bool {
+	if _, err := os.Lstat(c.path(c.main)); errors.Is(err, fs.ErrNotExist) {
+		return true
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.changed()
@@ -106,9 +110,8 @@ func (p *part) matches(s stat) bool {
 	return p.Dev == s.dev && p.Ino == s.ino && p.Size == s.size && p.MTime == s.mtime
 }
 
-// update brings the copy in step with the files. With final, a last line without a
-// newline and files that were just written count as complete. If again is not 0, it
-// must be called again after that time.
+// update implements source. With final, a last line without a newline and files
+// that were just written count as complete.
 func (c *packed) update(final bool) (again time.Duration, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -342,7 +345,6 @@ func (c *packed) loadParts() {
 	}
 }
 
-// close saves what the next process needs.
 func (c *packed) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

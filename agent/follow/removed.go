@@ -14,7 +14,7 @@ import (
 // syncMissing handles a file that does not exist. After removedDelay, its session
 // gets a record of the removal, and the file is no longer followed.
 func (fl *Follower) syncMissing(ctx context.Context, f *file) (again time.Duration, err error) {
-	if f.root != nil && f.root.Path != f.path && !isDir(f.root.Path) {
+	if f.root != nil && f.root.Path != f.path && !f.root.exists() {
 		return 0, nil // the whole root is missing
 	}
 	if f.missingSince.IsZero() {

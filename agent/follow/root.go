@@ -6,11 +6,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sesslog/sesslog/agent/eventdb"
 	"github.com/sesslog/sesslog/core/bundle"
 )
 
 // A Root is a directory that contains session files at any depth, or one session
-// file. It need not exist yet.
+// file. It need not exist yet. It can also be the database of opencode, or a session
+// in it: the path of the database, with the session's id below it.
 type Root struct {
 	Path string
 	// Dialect is the dialect of files whose content does not show it; empty if
@@ -20,13 +22,15 @@ type Root struct {
 	// agent's own, beside the directory called sessions.
 	Images string
 	// Home is the agent's sessions directory, if Path is the main file of a session
-	// that the agent keeps in several files. The others are found below it.
+	// that the agent keeps in several files. The others are found below it. If Path is
+	// a session in a database, Home is the database.
 	Home string
 	// Since excludes files that were last modified before it. The zero time excludes
 	// none.
 	Since time.Time
 
-	rules bundle.Packer // of Dialect; nil if it keeps a session in one file
+	rules  bundle.Packer // of Dialect; nil if it keeps a session in one file
+	events *eventdb.DB   // nil if it is not a database
 }
 
 // home returns the directory that has all files of the root's sessions.
@@ -39,6 +43,9 @@ func (r *Root) home() string {
 
 // contains reports whether path is the root, or a session file inside it.
 func (r *Root) contains(path string) bool {
+	if r.events != nil {
+		return filepath.Dir(path) == r.events.Path() && (r.Path == path || r.Path == r.events.Path())
+	}
 	if path == r.Path {
 		return true
 	}
@@ -52,6 +59,15 @@ func (r *Root) contains(path string) bool {
 		}
 	}
 	return true
+}
+
+// exists reports whether the root's directory or database exists.
+func (r *Root) exists() bool {
+	if r.events != nil {
+		_, err := os.Stat(r.events.Path())
+		return err == nil
+	}
+	return isDir(r.Path)
 }
 
 func isDir(path string) bool {

@@ -29,10 +29,12 @@ type scanner struct {
 	watched   map[string]bool   // directories
 	unwatched bool              // a directory cannot be watched; this was reported
 	groups    map[*Root]*grouping
+	partial   map[string]bool   // sessions in databases whose beginning is missing
+	badEvents map[string]string // databases that cannot be read, and why; this was reported
 }
 
 func newScanner(fl *Follower) *scanner {
-	return &scanner{fl: fl, audits: make(chan struct{}, 1), watched: map[string]bool{}, groups: map[*Root]*grouping{}}
+	return &scanner{fl: fl, audits: make(chan struct{}, 1), watched: map[string]bool{}, groups: map[*Root]*grouping{}, partial: map[string]bool{}, badEvents: map[string]string{}}
 }
 
 // requestAudit requests an audit.
@@ -106,6 +108,9 @@ func (s *scanner) handle(e fsnotify.Event) {
 		delete(s.watched, e.Name)
 		s.mu.Unlock()
 	}
+	if s.changedEvents(e.Name) {
+		return
+	}
 	if root := s.fl.rootOf(e.Name); root != nil {
 		s.changed(e.Name, root)
 		return
@@ -166,15 +171,12 @@ func (s *scanner) scan() {
 
 // isDue reports whether a file was removed, or must be examined.
 func (s *scanner) isDue(f *file) bool {
-	info, err := os.Lstat(f.path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if f.source != nil && f.source.isDue() {
 		return true
 	}
-	if err == nil && f.packed != nil {
-		if f.packed.isDue() {
-			return true
-		}
-		info, err = os.Lstat(f.content())
+	info, err := os.Lstat(f.content())
+	if f.source == nil && errors.Is(err, fs.ErrNotExist) {
+		return true
 	}
 	return err == nil && f.isDue(statOf(info))
 }
@@ -182,6 +184,9 @@ func (s *scanner) isDue(f *file) bool {
 func (s *scanner) scanRoot(r *Root) {
 	info, err := os.Stat(r.Path)
 	switch {
+	case r.events != nil:
+		s.watch(nearestDir(filepath.Dir(r.events.Path())))
+		s.scanEvents(r)
 	case r.rules != nil && isDir(r.home()):
 		s.group(r)
 	case err != nil: // it may be created

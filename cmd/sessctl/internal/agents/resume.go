@@ -303,13 +303,8 @@ func (a app) noteNext(r *agent.Resumed) {
 	}
 	args := agent.OpenArgs(r.Dialect, r.Path)
 	cd := ""
-	if r.Dialect == "claude" { // it looks for the file by its working directory
+	if r.Dialect == "claude" || r.Dialect == "opencode" { // they look for the session by its working directory
 		cd = "cd " + shellWords([]string{r.Dir}) + " && "
-	}
-	if r.Dialect == "opencode" { // it has no file that run could follow
-		a.Notef("start the agent on it with: cd %s && %s", shellWords([]string{r.Dir}), shellWords(append([]string{r.Dialect}, args...)))
-		a.Notef("store what it writes with: sessctl resume %s", r.ID)
-		args = nil
 	}
 	if args != nil {
 		a.Notef("start the agent on it with: %ssessctl run -- %s", cd, shellWords(append([]string{r.Dialect}, args...)))

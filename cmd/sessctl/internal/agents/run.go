@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -29,6 +30,7 @@ where agents keep them (as their environment variables and --session-dir say), n
 or growing files whose header names a directory that the agent works in; files that
 --session or --resume name; and, on Linux, files that the agent has open. Their
 lines are appended to the log as they are written. The agent's files are only read.
+The events of opencode's sessions are read from its database in the same way.
 
 run claims the head while the agent runs, and releases it at the end. If another
 active writer holds the head, or takes it over, your lines go to a separate head.
@@ -107,7 +109,7 @@ func (a app) resumeAgent(ctx context.Context, argv []string, r *agent.Resumed) e
 	argv = agent.WithOpenArgs(argv, r.Dialect, r.Path)
 	err := a.runAgent(ctx, agent.RunOptions{
 		Argv: argv, Options: process.Options{Dir: r.Dir},
-		File: &agent.OpenFile{Path: r.Path, Session: r.ID, Dialect: r.Dialect, Claim: r.Claim},
+		File: &agent.OpenFile{Path: cmp.Or(r.Follow, r.Path), Session: r.ID, Dialect: r.Dialect, Claim: r.Claim},
 	})
 	if err != nil {
 		if _, ended := err.(cli.Reported); !ended {

@@ -21,8 +21,9 @@ func watchCmd(a app) *cobra.Command {
 		Long: `Follows session files, also those in directories and below them, and appends each
 line to the log as soon as it is complete: in order, once. Without arguments it
 follows the places where the known agents keep their sessions: Claude Code, Codex,
-pi, omp, Operator, OpenRath and Nova, by their environment variables. A place that
-does not exist is followed once it is created.
+opencode, pi, omp, Operator, OpenRath and Nova, by their environment variables. A
+place that does not exist is followed once it is created. opencode's database is
+followed like a directory with a file for each session.
 
 watch never writes to those files and directories. It runs until it is interrupted,
 and then appends the complete lines, for five seconds at most.
