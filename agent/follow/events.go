@@ -90,13 +90,11 @@ func (s *scanner) isWhole(ctx context.Context, r *Root, id string) bool {
 		return false
 	}
 	first, err := r.events.Events(ctx, id, 0, 1)
-	if err != nil {
+	if err != nil || len(first) == 0 {
 		return false // it is looked at again
 	}
-	if len(first) > 0 {
-		if _, err := (opencode.Dialect{}).Begin(first[0].JSON); err == nil {
-			return true
-		}
+	if _, err := (opencode.Dialect{}).Begin(first[0].JSON); err == nil {
+		return true
 	}
 	s.mu.Lock()
 	s.partial[path] = true
