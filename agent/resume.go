@@ -312,10 +312,8 @@ func OpenArgs(dialect, path string) []string {
 }
 
 // CanStart reports whether an agent can be started on a session file, by the name of
-// its dialect. opencode has no file that Run could follow.
-func CanStart(dialect string) bool {
-	return dialect != "opencode" && OpenArgs(dialect, "") != nil
-}
+// its dialect.
+func CanStart(dialect string) bool { return OpenArgs(dialect, "") != nil }
 
 // threadOf returns the id of the thread in the name of a file of Codex, such as
 // rollout-2026-01-02T03-04-05-ID.jsonl or, after a revert, …-ID_ID.jsonl.

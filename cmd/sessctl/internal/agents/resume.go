@@ -28,7 +28,7 @@ Without SESSION it offers the newest sessions that continue in this directory;
 agent, if it is more than its name. With --no-start, with -o json and, unless a
 command is given, without a terminal the agent is not started: the claim stays
 until sessctl release. The same applies to agents that cannot be started on a file
-(Operator, OpenRath, Nova, opencode).
+(Operator, OpenRath, Nova).
 
 If another writer holds the head and seems to be active, resume fails: the holder
 sent a heartbeat in the last 30 seconds, or its claim is that new. Otherwise
