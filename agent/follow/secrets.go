@@ -9,7 +9,7 @@ import (
 // mask returns lines of f as they may leave the host. Those of a packed session were
 // masked when they were packed.
 func (fl *Follower) mask(f *file, lines []byte) []byte {
-	if f.source != nil {
+	if _, masked := f.source.(*packed); masked {
 		return lines
 	}
 	return fl.cfg.Secrets.Mask(lines)
