@@ -21,8 +21,8 @@ import (
 // write.
 var onlyShow = []string{
 	"attach", "audit", "backup ls", "backup verify", "backup check", "blobs get", "blobs ls", "blobs stat", "children", "completion", "diff", "model-input",
-	"contexts", "contexts ls", "entries", "export", "heads", "history", "info", "lineage", "ls", "man", "ps", "retention check", "retention plan",
-	"search", "service status", "status", "tail", "token check", "token ls", "top", "tree", "usage", "version", "blobs", "retention", "token",
+	"contexts", "contexts ls", "entries", "export", "heads", "history", "info", "lineage", "ls", "mcp", "ps", "retention check", "retention plan",
+	"search", "secrets", "service status", "status", "tail", "token check", "token ls", "top", "tree", "usage", "version", "blobs", "retention", "token",
 }
 
 // noDryRun are the verbs that change something and have no dry run, and why.
