@@ -21,7 +21,7 @@ import (
 // write.
 var onlyShow = []string{
 	"attach", "audit", "backup ls", "backup verify", "backup check", "blobs get", "blobs ls", "blobs stat", "children", "completion", "diff", "model-input",
-	"contexts", "contexts ls", "entries", "export", "heads", "history", "info", "lineage", "ls", "mcp", "ps", "retention check", "retention plan",
+	"contexts", "contexts ls", "entries", "export", "heads", "history", "info", "lineage", "ls", "man", "mcp", "ps", "retention check", "retention plan",
 	"search", "secrets", "service status", "status", "tail", "token check", "token ls", "top", "tree", "usage", "version", "blobs", "retention", "token",
 }
 
