@@ -252,7 +252,7 @@ func (r *entryReader) result(out *entry, b *item.Block) {
 	}
 }
 
-// took returns a duration, if it is worth to be told.
+// took returns a duration, or "" if it is too short to show.
 func took(d time.Duration) string {
 	switch {
 	case d < time.Second:

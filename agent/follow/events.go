@@ -100,7 +100,7 @@ func (s *scanner) isWhole(ctx context.Context, r *Root, id string) bool {
 	s.partial[path] = true
 	s.mu.Unlock()
 	s.fl.notify(Notice{Kind: BadFile, Path: path, Text: fmt.Sprintf(
-		"%s is not copied: opencode has no events of its beginning, because it imported the session or is older; store it with: opencode export %s > FILE; sessctl import FILE", path, id)})
+		"%s is not copied: opencode has no events of its beginning, because it imported the session, or an older version created it; store it with: opencode export %s > FILE; sessctl import FILE", path, id)})
 	return false
 }
 

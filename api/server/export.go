@@ -133,11 +133,11 @@ func entriesEndingAt(st *core.State, leaf core.Leaf) ([]core.Entry, error) {
 	if e, ok := leafEntry(st, leaf); ok {
 		return append(slices.Clip(st.Entries), e), nil
 	}
-	where := "before its first entry"
+	where := "before the first entry"
 	if named {
-		where = fmt.Sprintf("at entry %.64q", id)
+		where = fmt.Sprintf("to entry %.64q", id)
 	}
-	return nil, fmt.Errorf("session %s stands %s, which a %s file cannot say; move it with: sessctl move-head: %w",
+	return nil, fmt.Errorf("session %s: the head points %s, which %s files cannot represent; move it with: sessctl move-head: %w",
 		st.ID, where, st.Dialect.Name(), core.ErrInvalid)
 }
 

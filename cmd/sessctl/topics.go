@@ -14,8 +14,9 @@ with -o wide a table that is not cut and has more columns. On a terminal, long
 operations show their progress on standard error.
 
 Verbs that remove data permanently, or many sessions, show what they would do and
-ask; --yes does it without a question. Without a terminal they only show it. Most verbs that write have --dry-run: the node validates the
-request and returns the result, but stores nothing.`
+ask; --yes does it without a question. Without a terminal they only show it. Most
+verbs that write have --dry-run: the node validates the request and returns the
+result, but stores nothing.`
 
 const rootExample = `sessctl import ~/.pi/agent/sessions
 sessctl ls
@@ -36,8 +37,9 @@ var topics = []struct{ name, FileTitle, text string }{
   or a prefix that only one id has. An exact id wins over a prefix. If several
   ids have the prefix, the error lists five of them.
 
-The verbs info, tree, context, entries and export read files, and then contact
-no node. The other verbs take sessions in the log; import takes files.
+The verbs info, tree, usage, diff, model-input, entries, children, export and
+secrets read files, and then contact no node. The other verbs take sessions in
+the log; import takes files.
 
 A file is read once, up to the size that it had when it was opened. An
 incomplete last line is therefore reported like any line that is not an entry.
@@ -101,7 +103,7 @@ helps, a line "hint: COMMAND".`,
          be done or not; too-many: over the limits of the token;
          status: the node is not healthy
     8    corrupt, lost
-         data is damaged or missing
+         data is damaged or missing; secrets: something was found
     9    deleted
          the session is in the trash or was erased
     130  interrupted
@@ -129,8 +131,7 @@ If several files fail, the exit code is that of the first one.`,
 - PI_CONFIG_DIR, XDG_DATA_HOME: other places of omp's files
 - OPENRATH_HOME: the files of OpenRath; default ./.openrath if it exists, else
   ~/.openrath
-
-Output has no colors.`,
+- NO_COLOR: if set, output on a terminal has no colors`,
 	},
 	{
 		"claims", "How writers share a session",
@@ -150,7 +151,7 @@ the last 30 seconds. It takes the head from any other holder; --take-over takes
 it from every holder.
 
     sessctl resume 019a -- pi                 # run pi here; release at its end
-    sessctl resume 019a                       # write the file, claim the head
+    sessctl resume 019a --no-start            # write the file, claim the head
     sessctl claim --hold 019a & pi; kill $!   # hold the claim while pi runs
 
 Claims protect against concurrent writers, not against unauthorized ones: tokens

@@ -229,7 +229,7 @@ func (d *Doctor) clock(ctx context.Context, f *finder) (string, error) {
 	skew, err := d.Presence.Skew(ctx)
 	if err != nil {
 		f.add(report.Warning, "presence", "no heartbeats can be stored, so active writers are unknown and each node does all background work: "+err.Error(),
-			"start the nodes that are down: after a restart of all, the heartbeats, in memory, need each of them once")
+			"start the nodes that are down: after a restart of all, heartbeats need each node to have joined once")
 		return "not compared", nil
 	}
 	if skew.Abs() > mostSkew {

@@ -121,15 +121,15 @@ func TestOpensFasterThanClaude(t *testing.T) {
 	own := time.Hour
 	for range 3 {
 		begin := time.Now()
-		r := h.Sessctl(t, "context", "-o", "json", file)
+		r := h.Sessctl(t, "model-input", "-o", "json", file)
 		own = min(own, time.Since(begin))
 		if r.Code != 0 || !strings.Contains(r.Out, fmt.Sprintf("Answer %d.", openedLines/4)) {
-			t.Fatalf("sessctl context: %.2000s", r)
+			t.Fatalf("sessctl model-input: %.2000s", r)
 		}
 	}
 	begin := time.Now()
 	h.resumes(t, rescuedID)
 	theirs := m.firstAt(t).Sub(begin)
-	t.Logf("judged: Claude Code takes %v to its first request of a session of %d lines, sessctl context %v: a ratio of %.1f",
+	t.Logf("judged: Claude Code takes %v to its first request of a session of %d lines, sessctl model-input %v: a ratio of %.1f",
 		theirs.Round(time.Millisecond), openedLines, own.Round(time.Millisecond), float64(theirs)/float64(own))
 }

@@ -201,7 +201,7 @@ type leftBranch struct {
 	messages, prompts int
 }
 
-// leftPrompts is how many prompts a branch has that is worth to be named. A user who
+// leftPrompts is the least number of prompts of a branch that is reported. A user who
 // rewinds leaves one.
 const leftPrompts = 2
 

@@ -20,9 +20,9 @@ func backupPruneCmd(a app) *cobra.Command {
 		Use:   "prune TARGET",
 		Short: "Delete old backups and the data that only they use",
 		Long: `Shows which backups in TARGET neither --keep nor --days keeps, and how much data
-only they use, and asks whether to delete them. The latest backup is always kept. prune
-first reads all backups that it keeps: if one is damaged, it deletes nothing. It
-contacts no node.
+only they use, and asks whether to delete them; --yes does so without a question.
+The latest backup is always kept. prune first reads all backups that it keeps: if
+one is damaged, it deletes nothing. It contacts no node.
 
 Data that was erased from the log leaves TARGET when all backups from before the
 erasure are deleted, unless the log could not read the session since then.

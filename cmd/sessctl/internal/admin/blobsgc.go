@@ -24,12 +24,13 @@ func blobsGCCmd(a app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gc",
 		Short: "Collect blobs that no session uses",
-		Long: `Reads every session of the log and shows which blobs no session uses, and
-asks. With --yes, or a yes, unused blobs that are older than the grace period move to the trash,
-from where they can still be read. Blobs that were in the trash for a grace
-period and are still unused are deleted permanently, which a record documents.
-Blobs that are used again return from the trash. So deleting a blob takes two
-runs that are a grace period apart. Run it daily, at a quiet time.
+		Long: `Reads every session of the log, shows which blobs no session uses, and asks
+whether to collect them; --yes does so without a question. Unused blobs that are
+older than the grace period move to the trash, from where they can still be read.
+Blobs that were in the trash for a grace period and are still unused are deleted
+permanently, which a record documents. Blobs that are used again return from the
+trash. So deleting a blob takes two runs that are a grace period apart. Run it
+daily, at a quiet time.
 
 If a session cannot be read, or another log keeps its blobs in the same bucket,
 the run fails and changes nothing. If that log no longer exists, for example
@@ -86,7 +87,7 @@ func (a app) blobsGC(ctx context.Context, f gcFlags) error {
 		a.Notef("nothing was changed; to do it: --yes --why TEXT")
 		return nil
 	}
-	if f.Yes, err = a.Confirm(ctx, "Do it?", "to do it: --yes"); err != nil || !f.Yes {
+	if f.Yes, err = a.Confirm(ctx, "Collect them?", "to collect them: --yes"); err != nil || !f.Yes {
 		return err
 	}
 	return a.blobsGC(ctx, f)

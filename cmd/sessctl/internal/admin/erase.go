@@ -20,13 +20,14 @@ func eraseCmd(a app) *cobra.Command {
 		Use:   "erase SESSION",
 		Short: "Erase a session permanently",
 		Long: `Shows what a session in the trash consists of, and asks whether to erase it;
---yes does so without a question. Erased are records, snapshots, and the nodes' data for listings and searches. The log keeps who
-erased it, when and why. The id is never used again. A session that was not in
-the trash for as long as the node's setting trash.window is refused, unless --now
-is given. A session on hold is always refused. A session that cannot be read may
-be recoverable (sessctl verify --repair, sessctl restore); --damaged erases it
-nevertheless. If the brokers sync late (the node's setting nats.sync), erase waits
-for twice that interval and says so.
+--yes does so without a question. Records, snapshots, and the nodes' data for
+listings and searches are erased. The log records who erased the session, when and
+why. The id is never used again. A session that was not in the trash for as long
+as the node's setting trash.window is refused, unless --now is given. A session on
+hold is always refused. A session that cannot be read may be recoverable (sessctl
+verify --repair, sessctl restore); --damaged erases it nevertheless. If the brokers
+sync late (the node's setting nats.sync), erase waits for twice that interval and
+says so.
 
 The receipt lists what was removed, and what remains until when: unused blobs
 until the next blob collection, backups until they are pruned. Sessions that were
@@ -82,7 +83,7 @@ func (a app) erase(ctx context.Context, arg string, f eraseFlags) error {
 			return nil
 		}
 		a.noteWait(found.Wait)
-		if f.Yes, f.why, err = a.confirmForGood(ctx, "Erase it permanently?", f.why, "to erase it permanently: --yes --why TEXT"); err != nil || !f.Yes {
+		if f.Yes, f.why, err = a.confirmPermanent(ctx, "Erase it permanently?", f.why, "to erase it permanently: --yes --why TEXT"); err != nil || !f.Yes {
 			return err
 		}
 	}
@@ -105,8 +106,8 @@ func (a app) erase(ctx context.Context, arg string, f eraseFlags) error {
 	})
 }
 
-// confirmForGood asks whether to remove something permanently, and why.
-func (a app) confirmForGood(ctx context.Context, question, why, how string) (bool, string, error) {
+// confirmPermanent asks whether to remove something permanently, and why.
+func (a app) confirmPermanent(ctx context.Context, question, why, how string) (bool, string, error) {
 	yes, err := a.Confirm(ctx, question, how)
 	if err != nil || !yes || why != "" {
 		return yes, why, err

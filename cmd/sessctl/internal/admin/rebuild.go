@@ -14,10 +14,11 @@ func rebuildCmd(a app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rebuild",
 		Short: "Rebuild a node's index from the log",
-		Long: `The node discards all that it derived from the log (the rows of ls, and the data
-of searches) and reads the log from its beginning. It first shows how
-much that is, and asks. The log, snapshots and blobs do not change. Until the rebuild is
-done, listings of this node are incomplete.
+		Long: `Shows how much of the log the node would read again, and asks whether to rebuild;
+--yes does so without a question. The node then discards all that it derived from
+the log (the rows of ls, and the data of searches) and reads the log from its
+beginning. The log, snapshots and blobs do not change. Until the rebuild is done,
+listings of this node are incomplete.
 
 With -o json: one object with node, sessions, shards, messages and done.`,
 		Example: `sessctl rebuild

@@ -15,10 +15,11 @@ func redactCmd(a app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "redact SESSION ENTRY...",
 		Short: "Remove the content of entries permanently",
-		Long: `Shows the lines that would replace the entries, and asks, or does it with --yes: the content is
-removed from the session, its snapshots, its records, and from listings and
-searches, and these entries cannot get other content. Ids, links, types, roles,
-times and numbers stay, so that the agent can continue.
+		Long: `Shows the lines that would replace the entries, and asks whether to redact them;
+--yes does so without a question. The content is removed from the session, its
+snapshots, its records, and from listings and searches, and these entries cannot
+get other content. Ids, links, types, roles, times and numbers stay, so that the
+agent can continue.
 
 Only the named entries are redacted. Other entries that quote them (labels,
 summaries, names) stay, and so do sessions that were made from this one, which are
@@ -77,7 +78,7 @@ func (a app) redact(ctx context.Context, arg string, entries []string, f redactF
 	if err := a.Print(out, func() error { return a.printRedacted(out, f.Yes) }); err != nil || f.Yes {
 		return err
 	}
-	if f.Yes, f.why, err = a.confirmForGood(ctx, "Redact these entries permanently?", f.why, "to redact: --yes --why TEXT"); err != nil || !f.Yes {
+	if f.Yes, f.why, err = a.confirmPermanent(ctx, "Redact these entries permanently?", f.why, "to redact: --yes --why TEXT"); err != nil || !f.Yes {
 		return err
 	}
 	return a.redact(ctx, arg, entries, f)

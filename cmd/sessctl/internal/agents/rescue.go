@@ -39,14 +39,14 @@ although they are in the file:
 
 - A parent is missing, or a line is its own ancestor.
 - The agent would continue before the last message.
-- Lines are glued together or incomplete, or two messages have one id.
+- One line holds several, a line is incomplete, or two messages have one id.
 - The file that a fork continues is missing.
 
 rescue also names files that are too large for the agent, and those that Claude
-Code deletes soon.
+Code will delete soon.
 
 --repair adds lines to the files, after which the agent reaches these messages. It
-never changes what a file has, and skips files that changed in the last two
+never changes existing lines, and skips files that changed in the last two
 seconds. If adding lines does not suffice, --to DIR writes a repaired copy there,
 below the same path.
 
@@ -83,8 +83,8 @@ type rescueFlags struct {
 	repair, join, all bool
 }
 
-// A patient is a session that was examined.
-type patient struct {
+// An examinedSession is a session and what rescue found in it.
+type examinedSession struct {
 	Agent string `json:"agent"`
 	Path  string `json:"path"`
 	optional.Examination
@@ -108,7 +108,7 @@ func (a app) rescue(ctx context.Context, f rescueFlags) error {
 	} else if _, err := os.Stat(f.dir); err != nil {
 		return cli.FileError(f.dir, err)
 	}
-	var all []*patient
+	var all []*examinedSession
 	for _, root := range roots {
 		found, err := a.examineBelow(ctx, root, f)
 		if err != nil {
@@ -122,16 +122,16 @@ func (a app) rescue(ctx context.Context, f rescueFlags) error {
 			p.Error, failed = err.Error(), err
 		}
 	}
-	err := a.Print(cli.NotNil(all), func() error { return a.printPatients(all, f) })
+	err := a.Print(cli.NotNil(all), func() error { return a.printExamined(all, f) })
 	return cmp.Or(err, failed)
 }
 
 // examineBelow examines the sessions in and below a directory.
-func (a app) examineBelow(ctx context.Context, root follow.Root, f rescueFlags) (all []*patient, err error) {
+func (a app) examineBelow(ctx context.Context, root follow.Root, f rescueFlags) (all []*examinedSession, err error) {
 	taken := map[string]bool{}
 	add := func(rules core.Dialect, main string, files map[string][]byte, dir string) {
 		x, err := optional.Examine(rules, main, files, f.join)
-		p := &patient{Agent: rules.Name(), rel: cmp.Or(x.File, main), Examination: x, Lost: x.Lost()}
+		p := &examinedSession{Agent: rules.Name(), rel: cmp.Or(x.File, main), Examination: x, Lost: x.Lost()}
 		p.Path = filepath.Join(dir, filepath.FromSlash(p.rel))
 		p.size = int64(len(files[p.rel]))
 		if err != nil {
@@ -202,7 +202,7 @@ const (
 	warnDays   = 7
 )
 
-func (a app) addExpiry(p *patient) {
+func (a app) addExpiry(p *examinedSession) {
 	info, err := os.Stat(p.Path)
 	if err != nil || p.Agent != "claude" {
 		return
@@ -219,7 +219,7 @@ func (a app) addExpiry(p *patient) {
 const settled = 2 * time.Second
 
 // repair repairs the file of p as the flags say.
-func (a app) repair(p *patient, f rescueFlags) error {
+func (a app) repair(p *examinedSession, f rescueFlags) error {
 	if len(p.Copy) > 0 && f.to != "" {
 		path := filepath.Join(f.to, filepath.FromSlash(p.rel))
 		if err := atomicfile.MkdirAll(filepath.Dir(path)); err != nil {
@@ -259,13 +259,13 @@ func (a app) repair(p *patient, f rescueFlags) error {
 
 const rescueColumns = 100
 
-func (a app) printPatients(all []*patient, f rescueFlags) error {
+func (a app) printExamined(all []*examinedSession, f rescueFlags) error {
 	faulty, append, other := 0, 0, 0
 	for _, p := range all {
 		if len(p.Faults) == 0 && p.Error == "" && !f.all {
 			continue
 		}
-		if err := a.printPatient(p); err != nil {
+		if err := a.printOne(p); err != nil {
 			return err
 		}
 		if len(p.Faults) > 0 || p.Error != "" {
@@ -290,7 +290,7 @@ func (a app) printPatients(all []*patient, f rescueFlags) error {
 	return nil
 }
 
-func (a app) printPatient(p *patient) error {
+func (a app) printOne(p *examinedSession) error {
 	home, path := a.Env("HOME"), p.Path
 	if rest, ok := strings.CutPrefix(path, home+"/"); ok && home != "" {
 		path = "~/" + rest

@@ -37,8 +37,9 @@ While no node answers, lines wait in their files.
 
 While lines arrive, watch claims their head in the name of the agent, as sessctl
 run does, so that others see the active writer (sessctl ps). It releases the head
-after the agent's answer, two minutes after the last line, and when it ends. A head
-to which nothing was written for 10 seconds can be taken over without --take-over.
+3 seconds after an answer that ends the agent's turn, otherwise two minutes after
+the last line, and when watch ends. Without --take-over, resume can take the head
+over if no line arrived for 10 seconds and the claim is older than 30 seconds.
 watch does not take a head from another host.
 
 --state has what watch remembers between runs. If it is lost, files are compared

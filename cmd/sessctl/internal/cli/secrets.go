@@ -12,7 +12,7 @@ import (
 
 // SecretsFlag adds --secrets, which Secrets and AgentHost use.
 func (a *App) SecretsFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&a.secrets, "secrets", "", "do this with secrets in lines: `MODE` off, report or mask (default: the setting secrets)")
+	cmd.Flags().StringVar(&a.secrets, "secrets", "", "the `MODE` for secrets in lines: off, report or mask (default: the setting secrets)")
 }
 
 // Secrets returns what becomes of secrets in lines that leave this host.

@@ -21,9 +21,9 @@ the input ends. An agent starts it, and can then find and read what any agent of
 the log did: tools list_sessions, search_sessions, read_session and
 session_context, and resources session://ID that can be subscribed to. It never
 writes. Register it with your agent as the command "sessctl mcp"; --url and the
-context say which log.
+context select the log.
 
-Sessions hold what other agents and their tools wrote. Give the agent a token of
+Sessions contain what other agents and their tools wrote. Give the agent a token of
 scope read, with a session prefix if it must not see everything.`,
 		Example: `claude mcp add sesslog -- sessctl mcp
 codex mcp add sesslog -- sessctl mcp`,

@@ -37,10 +37,10 @@ directory stands for the session files in it and below it: those that end in
 events and exports that end in .json (opencode, such as events.json and
 export.json); and those that end in .json in a directory called sessions (Nova).
 The agent is detected from each file, so that whole homes of several agents can be
-imported at once. Without arguments, the sessions of all agents on this machine are
-imported, from the places that sessctl watch follows. If an agent keeps several files for a session (Claude Code: transcripts of
-sub-agents and outputs of tools), all of them are imported with it; export --home
-writes them again.
+imported at once. Without arguments, import takes the sessions of all agents on
+this machine, from the places that sessctl watch follows. If an agent keeps several
+files for a session (Claude Code: transcripts of sub-agents and outputs of tools),
+all of them are imported with it; export --home writes them again.
 
 A file that was imported before adds only its new entries. A file without new
 entries is detected by its digest and not sent, so a repeated import continues an
