@@ -54,12 +54,14 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) error {
 	if err := s.ready(r.Context()); err != nil {
 		st.Healthy, st.Summary = false, "not ready: "+err.Error()
 	}
+	also := func(why string) {
+		st.Healthy, st.Summary = false, strings.TrimPrefix(st.Summary+"; ", "all is well; ")+why
+	}
 	if err := s.cfg.Directory.Err(); err != nil {
-		st.Healthy, st.Summary = false, err.Error()
+		also(err.Error())
 	}
 	if err := s.store(r.Context()); err != nil {
-		st.Healthy = false
-		st.Summary = strings.TrimPrefix(st.Summary+"; ", "all is well; ") + "no object store: " + err.Error()
+		also("no object store: " + err.Error())
 	}
 	st.BlobCache = api.BlobCaches{Memory: api.CacheStats(s.cfg.Blobs.Memory()), Disk: api.CacheStats(s.cfg.Blobs.Disk().Stats())}
 	st.BlobPuts = api.BlobPuts(s.cfg.Blobs.Puts())
