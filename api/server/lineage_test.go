@@ -96,6 +96,13 @@ func TestLineageGraphCoversAllSessions(t *testing.T) {
 			t.Errorf("%s of the merge: %q\n%s", direction, l.Problem, d)
 		}
 	}
+	for _, id := range []string{"branched-by-pi", "the-fork"} { // each has a child with another parent
+		l := n.lineage(t, client.LineageOptions{Session: id, Direction: "descendants"})
+		want := []string{id + " fork the-root", "the-merge merge the-fork branched-by-pi", "the-summary compress the-merge the-root"}
+		if d := cmp.Diff(want, picture(l)); d != "" || l.Problem != "" {
+			t.Errorf("descendants of %s: %q\n%s", id, l.Problem, d)
+		}
+	}
 	info, err := n.Info(ctx, "the-summary")
 	if err != nil || info.Log.Origin.Lineages()[0].Cursor == (core.Cursor{}) {
 		t.Errorf("the position in its parent is lost: %+v, %v", info.Log.Origin, err)

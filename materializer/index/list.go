@@ -168,13 +168,14 @@ func rowOf(text []byte) (r catalog.Row, err error) {
 	return r, nil
 }
 
-// Kin returns the rows of a session, its ancestors and its descendants, the oldest
-// first.
+// Kin returns the rows of a session, its ancestors, its descendants and their other
+// parents, the oldest first.
 func (x *Index) Kin(ctx context.Context, id core.SessionID) ([]catalog.Row, error) {
 	return x.all(ctx, `WITH RECURSIVE
 		up(id) AS (SELECT ?1 UNION SELECT l.parent FROM up JOIN links l ON l.child = up.id),
 		down(id) AS (SELECT ?1 UNION SELECT l.child FROM down JOIN links l ON l.parent = down.id)
-		SELECT d.row AS row FROM sessions s JOIN details d ON d.n = s.n WHERE s.id IN (SELECT id FROM up UNION SELECT id FROM down)`, string(id))
+		SELECT d.row AS row FROM sessions s JOIN details d ON d.n = s.n WHERE s.id IN (SELECT id FROM up UNION SELECT id FROM down
+			UNION SELECT l.parent FROM down JOIN links l ON l.child = down.id)`, string(id))
 }
 
 // all returns the rows that a query selects, the oldest first, by their headers'
