@@ -47,11 +47,11 @@ func TestAppendReturnsUnsentLines(t *testing.T) {
 			})
 		})
 		f.stdin = " {\"n\":1.0}\r\n\n{\"n\": 2}"
-		want := ""
+		want, timeout := "", "1m" // these refusals are not retried
 		if back {
-			want = f.stdin
+			want, timeout = f.stdin, "300ms"
 		}
-		got := f.run("append", testID, "-o", "json", "--timeout", "300ms")
+		got := f.run("append", testID, "-o", "json", "--timeout", timeout)
 		if got.out != want || got.code == 0 {
 			t.Errorf("%s: exit code %d, on standard output %q, want %q", code, got.code, got.out, want)
 		}
@@ -59,7 +59,7 @@ func TestAppendReturnsUnsentLines(t *testing.T) {
 			t.Errorf("%s: %s", code, got.err)
 		}
 		path := filepath.Join(t.TempDir(), "unsent")
-		if got := f.run("append", testID, "--unsent", path, "--timeout", "300ms"); got.out != "" {
+		if got := f.run("append", testID, "--unsent", path, "--timeout", timeout); got.out != "" {
 			t.Errorf("%s: on standard output, too: %q", code, got.out)
 		}
 		if b, _ := os.ReadFile(path); string(b) != want {
