@@ -45,11 +45,11 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) error {
 	if why := lossesText(st.Losses); why != "" {
 		st.Summary = why
 	}
-	if n := len(s.cfg.Materializer.Guard().Losses()); n > 0 {
-		st.Healthy, st.Summary = false, fmt.Sprintf("the log has lost records of %d sessions; see: sessctl doctor", n)
+	if len(s.cfg.Materializer.Guard().Losses()) > 0 {
+		st.Healthy, st.Summary = false, "the log has lost records; see: sessctl doctor"
 	}
-	if n := len(s.cfg.Materializer.Guard().Corrupt()); n > 0 && st.Healthy {
-		st.Healthy, st.Summary = false, fmt.Sprintf("%d sessions are corrupt; see: sessctl doctor", n)
+	if len(s.cfg.Materializer.Guard().Corrupt()) > 0 && st.Healthy {
+		st.Healthy, st.Summary = false, "corrupt sessions were found; see: sessctl doctor"
 	}
 	if err := s.ready(r.Context()); err != nil {
 		st.Healthy, st.Summary = false, "not ready: "+err.Error()
