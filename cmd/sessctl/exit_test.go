@@ -27,6 +27,21 @@ func TestErrorsOfNodeArePrinted(t *testing.T) {
 	wantResult(t, f.run("status"), 7, "", "502 Bad Gateway")
 }
 
+// The name of an error ends no text that says as much, and only such a text.
+func TestErrorsEndWithoutSentinel(t *testing.T) {
+	t.Parallel()
+	for detail, want := range map[string]string{
+		`the log has other bytes under this id: conflict`: `the log has other bytes under this id`,
+		`no session gone-0001 in log main: not found`:     `no session gone-0001 in log main`,
+		`entry "no": not found`:                           `entry "no": not found`,
+	} {
+		f := newFake(t)
+		f.Has([]string{testID})
+		f.Refuses("GET /v1/sessions/{id}/tree", api.Detail{Status: 404, Code: "not-found", Detail: detail})
+		wantResult(t, f.run("tree", testID), 3, "", "sessctl: tree: "+want+"\n")
+	}
+}
+
 func TestTimeoutIsReported(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)

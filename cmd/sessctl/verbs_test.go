@@ -244,7 +244,7 @@ func TestResume(t *testing.T) {
 	other := strings.Replace(talk("a", "b"), `"hi"`, `"ho"`, 1)
 	_ = os.WriteFile(path, []byte(other), 0o600)
 	before := claims.Load()
-	wantResult(t, f.run("resume", testID, "--dir", dir), cli.ExitConflict, "", `already exists: line 2 (entry "a"): the log has other bytes under this id: conflict
+	wantResult(t, f.run("resume", testID, "--dir", dir), cli.ExitConflict, "", `already exists: line 2 (entry "a"): the log has other bytes under this id
 hint: list its entries with: sessctl entries `+path+`, or keep it under another name with: --force`)
 	if claims.Load() != before {
 		t.Error("a claim was made for a file that is not written")
@@ -468,7 +468,9 @@ func TestRmAndUndo(t *testing.T) {
 		t.Errorf("the log was told %q", why)
 	}
 	wantResult(t, f.run("rm", "--undo", "gone", "-o", "json"), 0, `{"id":"gone-0001","deleted":false}`, "")
-	wantResult(t, f.run("rm", "--undo", "here"), cli.ExitNotFound, "", "hint: list the trash with: sessctl ls --deleted")
+	wantResult(t, f.run("rm", "--undo", "here"), cli.ExitNotFound, "", "sessctl: rm: session here-0001 is not in the trash\nhint: list the trash with: sessctl ls --deleted\n")
+	wantResult(t, f.run("rm", "--undo", "here-000"), cli.ExitNotFound, "", "sessctl: rm: session here-0001 is not in the trash\n") // a valid id, too
+	wantResult(t, f.run("rm", "--undo", "nothing"), cli.ExitNotFound, "", "hint: list the trash with: sessctl ls --deleted")
 }
 
 func TestVerify(t *testing.T) {

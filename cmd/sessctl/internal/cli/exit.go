@@ -108,7 +108,7 @@ func Describe(err error, base string) report {
 			break
 		}
 	}
-	r.Detail = strings.TrimSuffix(r.Detail, ": "+core.ErrInvalid.Error())
+	r.Detail = withoutSentinel(r.Detail)
 	r.fromNode(err)
 	r.fromCore(err)
 	r.fromNetwork(err, base)
@@ -128,6 +128,17 @@ func Describe(err error, base string) report {
 		r.Next = next
 	}
 	return r
+}
+
+// withoutSentinel returns text without the name of an error at its end, if the rest
+// says as much.
+func withoutSentinel(text string) string {
+	text = strings.TrimSuffix(text, ": "+core.ErrInvalid.Error())
+	text = strings.TrimSuffix(text, ": "+core.ErrConflict.Error())
+	if rest, ok := strings.CutSuffix(text, ": "+core.ErrNotFound.Error()); ok && strings.Contains(" "+rest, " no ") {
+		return rest
+	}
+	return text
 }
 
 func (r *report) fromNode(err error) {

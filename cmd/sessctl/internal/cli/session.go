@@ -124,15 +124,15 @@ func resolve(ctx context.Context, node *client.Client, arg string, trash bool) (
 	if err != nil || found {
 		return id, err
 	}
-	if !trash {
-		id, found, err := resolveListed(ctx, node, arg, true)
-		switch {
-		case err != nil || !found:
-		case string(id) == arg:
-			return id, nil // some verbs read what is in the trash
-		default:
-			return "", Hintf(fmt.Errorf("session %s is in the trash%w", id, hint.Silent(core.ErrDeleted)), "restore it with: sessctl rm --undo %s", id)
-		}
+	id, found, err = resolveListed(ctx, node, arg, !trash)
+	switch {
+	case err != nil || !found:
+	case string(id) == arg:
+		return id, nil // some verbs read what is in the trash
+	case trash:
+		return "", Hintf(fmt.Errorf("session %s is not in the trash%w", id, hint.Silent(core.ErrNotFound)), "list the trash with: sessctl ls --deleted")
+	default:
+		return "", Hintf(fmt.Errorf("session %s is in the trash%w", id, hint.Silent(core.ErrDeleted)), "restore it with: sessctl rm --undo %s", id)
 	}
 	if id, err := core.ParseSessionID(arg); err == nil {
 		return id, nil
