@@ -12,21 +12,21 @@ type LifeState string
 
 // What is known of a holder.
 const (
-	LifeAlive   LifeState = "alive"   // a process that has the claim says that it is there
-	LifeSilent  LifeState = "silent"  // one said so, and has not for SilentAfter
-	LifeNew     LifeState = "new"     // none said so; the claim is younger than SilentAfter
-	LifeUnknown LifeState = "unknown" // none said so, and the claim is older
+	LifeAlive   LifeState = "alive"   // a process with the claim sent a heartbeat recently
+	LifeSilent  LifeState = "silent"  // the last heartbeat is older than SilentAfter
+	LifeNew     LifeState = "new"     // no heartbeat; the claim is younger than SilentAfter
+	LifeUnknown LifeState = "unknown" // no heartbeat, and the claim is older
 )
 
-// A Life is what is known of whether a claim's holder is there. It is a hint.
+// A Life says whether a claim's holder seems to be active. It is a hint.
 type Life struct {
 	State LifeState `json:"state"`
-	// Seen is the last sign of it: its last word, or else when it claimed.
+	// Seen is the time of its last heartbeat, or else of its claim.
 	Seen time.Time `json:"seen,omitzero"`
 	Host string    `json:"host,omitempty"` // where the process says that it runs
 }
 
-// AtWork reports whether the holder should be asked for before it is fenced.
+// AtWork reports whether the holder may be active, so that only --take-over fences it.
 func (l Life) AtWork() bool { return l.State == LifeAlive || l.State == LifeNew }
 
 func (l Life) String() string {
@@ -37,13 +37,13 @@ func (l Life) String() string {
 	case LifeSilent:
 		return "it is silent since " + seen
 	case LifeNew:
-		return fmt.Sprintf("it claimed less than %s ago, whether it is there is not known yet", SilentAfter)
+		return fmt.Sprintf("it claimed less than %s ago, so it may be active", SilentAfter)
 	}
 	return "whether it is alive is not known"
 }
 
-// LifeOf tells from a listing whether the holder c of a head is there. now is
-// the time, roughly.
+// LifeOf derives from a listing whether the holder c of a head seems to be active.
+// now is the current time, roughly.
 func LifeOf(list []Present, id core.SessionID, head string, c *core.Claim, now time.Time) Life {
 	var last *Present
 	for i := range list {

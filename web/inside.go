@@ -28,7 +28,7 @@ func (t inside) RoundTrip(r *http.Request) (*http.Response, error) {
 		defer stop()
 		defer func() {
 			w.WriteHeader(http.StatusOK)
-			if recover() != nil { // the answer broke off
+			if recover() != nil { // the response ended early
 				_ = in.CloseWithError(io.ErrUnexpectedEOF)
 				return
 			}

@@ -67,8 +67,7 @@ func New(api http.Handler) http.Handler {
 	return guard.Handler(mux)
 }
 
-// policy allows only what the page brings: scripts, styles and images of its own
-// origin.
+// policy allows only the scripts, styles and images of the page's origin.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
@@ -145,7 +144,7 @@ func (p *page) fail(w http.ResponseWriter, r *http.Request, err error) {
 		http.Redirect(w, r, "/signin?back="+template.URLQueryEscaper(r.URL.RequestURI()), http.StatusSeeOther)
 		return
 	}
-	status, d := http.StatusInternalServerError, api.Detail{Title: "The page could not be made", Detail: err.Error()}
+	status, d := http.StatusInternalServerError, api.Detail{Title: "The page could not be created", Detail: err.Error()}
 	if e, ok := errors.AsType[*client.Error](err); ok {
 		status, d = e.Detail.Status, e.Detail
 	} else if errors.Is(err, core.ErrNotFound) {

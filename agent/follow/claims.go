@@ -17,10 +17,10 @@ import (
 const (
 	// defaultIdle is how long after the last line a claim is released.
 	defaultIdle = 2 * time.Minute
-	// turnIdle is the same if the agent waits for its user since that line.
+	// turnIdle replaces it if the agent has waited for its user since that line.
 	turnIdle = 3 * time.Second
-	// quietAfter is how long after the last line others are no longer told that the
-	// writer is active, so that they can take the head over.
+	// quietAfter is how long after the last line a claim is no longer announced, so
+	// that other writers can take the head over.
 	quietAfter = 10 * time.Second
 	// claimTimeout bounds how long a file waits for a claim.
 	claimTimeout = 5 * time.Second

@@ -12,7 +12,7 @@ type Mode string
 // The modes. The zero value is Off.
 const (
 	Off    Mode = "off"
-	Report Mode = "report" // the user is told, and the lines stay as they are
+	Report Mode = "report" // secrets are reported, and the lines stay as they are
 	Masked Mode = "mask"   // masks replace the secrets
 )
 
@@ -41,8 +41,8 @@ func (p Policy) Mask(lines []byte) []byte {
 	return p.Rules.Mask(lines)
 }
 
-// Report returns what the user is to be told of a line: nothing unless the mode is
-// Report.
+// Report returns the findings of a line that must be reported: none unless the mode
+// is Report.
 func (p Policy) Report(line []byte) []Finding {
 	if p.Mode != Report {
 		return nil

@@ -72,7 +72,7 @@ type arriving struct{ io.Reader }
 func (a arriving) Read(p []byte) (int, error) {
 	n, err := a.Reader.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		err = fmt.Errorf("the answer broke off: %v: %w", err, core.ErrUnavailable)
+		err = fmt.Errorf("the response ended early: %v: %w", err, core.ErrUnavailable)
 	}
 	return n, err
 }

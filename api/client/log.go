@@ -196,7 +196,7 @@ func (c *Client) readLines(ctx context.Context, path string, q url.Values) ([][]
 	defer r.Body.Close()
 	b, err := io.ReadAll(r.Body)
 	if err != nil {
-		return nil, fmt.Errorf("GET %s: the answer broke off: %w: %w", path, err, core.ErrUnavailable)
+		return nil, fmt.Errorf("GET %s: the response ended early: %w: %w", path, err, core.ErrUnavailable)
 	}
 	lines := bytes.Split(b, []byte("\n"))
 	return lines[:len(lines)-1], nil // each ends with a newline

@@ -180,7 +180,7 @@ func eachLine(body io.Reader, f func(line []byte) error) error {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("the answer broke off: %w: %w", err, core.ErrUnavailable)
+			return fmt.Errorf("the response ended early: %w: %w", err, core.ErrUnavailable)
 		}
 		if err := f(bytes.TrimSuffix(line, []byte("\n"))); err != nil {
 			return err

@@ -70,7 +70,7 @@ func (c *Client) do(ctx context.Context, method, path string, q url.Values, h ht
 	defer r.Body.Close()
 	b, err := io.ReadAll(r.Body)
 	if err != nil {
-		return fmt.Errorf("%s %s: the answer broke off: %w: %w", method, path, err, unanswered(method))
+		return fmt.Errorf("%s %s: the response ended early: %w: %w", method, path, err, unanswered(method))
 	}
 	switch to := out.(type) {
 	case nil:

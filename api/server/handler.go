@@ -189,4 +189,4 @@ func (s *Server) noteCorrupt(r *http.Request, err error) {
 }
 
 // errAborted is a failure after the answer began.
-var errAborted = errors.New("the answer broke off")
+var errAborted = errors.New("the response ended early")
