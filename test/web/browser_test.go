@@ -36,6 +36,10 @@ func start(t *testing.T) *nodetest.Node {
 
 const rootToken = "the-token-of-the-test"
 
+// giveUp is when a test stops waiting for a page. It is long: other tests may have the
+// machine for minutes.
+const giveUp = 5 * time.Minute
+
 // importFile imports the lines of a session.
 func importFile(t *testing.T, n *nodetest.Node, file string) string {
 	t.Helper()
@@ -75,7 +79,7 @@ func open(t *testing.T, base string) *browser {
 		t.Skip("skipped: Chromium is not installed")
 	}
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WindowSize(1200, 900), chromedp.UserDataDir(t.TempDir()))...)
+		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WindowSize(1200, 900))...)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
@@ -152,19 +156,21 @@ func eval[T any](t *testing.T, b *browser, expression string) T {
 // await waits until an expression is true.
 func (b *browser) await(t *testing.T, expression string) {
 	t.Helper()
-	_, err := chromedp.Run(b, chromedp.Poll[bool]("Boolean("+expression+")", chromedp.WithPollingTimeout(time.Minute), chromedp.WithPollingInterval(20*time.Millisecond)))
+	_, err := chromedp.Run(b, chromedp.Poll[bool]("Boolean("+expression+")", chromedp.WithPollingTimeout(giveUp), chromedp.WithPollingInterval(20*time.Millisecond)))
 	if err != nil {
 		t.Fatalf("%s: %v", expression, err)
 	}
 }
 
-// look sets the width of the window and the colors.
+// look sets the width of the window and the colors, and turns animations off.
 func look(width int64, scheme string) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error {
 		if _, err := cdp.Call(ctx, tab, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: 900, DeviceScaleFactor: 1, Mobile: width < 600}); err != nil {
 			return err
 		}
-		_, err := cdp.Call(ctx, tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+		_, err := cdp.Call(ctx, tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+			{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
+		}})
 		return err
 	})
 }

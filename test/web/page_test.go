@@ -83,7 +83,7 @@ func TestLongSessionIsLoadedInParts(t *testing.T) {
 	got := eval[struct {
 		Seen, Most int
 		Twice      []string
-	}](t, b, `(async () => {
+	}](t, b, fmt.Sprintf(`(async () => {
 		const seen = {}, twice = [];
 		let most = 0;
 		const look = () => {
@@ -94,11 +94,11 @@ func TestLongSessionIsLoadedInParts(t *testing.T) {
 		};
 		for (const chunk of [...document.querySelectorAll(".chunk")].reverse()) {
 			chunk.scrollIntoView();
-			for (const began = Date.now(); !chunk.classList.contains("loaded") && Date.now() - began < 20000;) await new Promise((f) => setTimeout(f, 10));
+			for (const began = Date.now(); !chunk.classList.contains("loaded") && Date.now() - began < %d;) await new Promise((f) => setTimeout(f, 10));
 			look();
 		}
 		return { Seen: Object.keys(seen).length, Most: most, Twice: twice };
-	})()`)
+	})()`, giveUp.Milliseconds()))
 	if got.Seen != count || len(got.Twice) > 0 || got.Most > 3500 {
 		t.Errorf("%d of %d entries were seen, %v of them twice, up to %d at a time", got.Seen, count, got.Twice, got.Most)
 	}
