@@ -48,7 +48,8 @@ func markdown(s string) template.HTML {
 	if tangled(s) || reader().Convert([]byte(s), &out) != nil {
 		return template.HTML("<pre>" + template.HTMLEscapeString(s) + "</pre>") // #nosec G203 -- escaped
 	}
-	return template.HTML(out.String()) // #nosec G203 -- goldmark escapes text, and safe checks links
+	// Again: Markdown has names for characters, such as &#8238;.
+	return template.HTML(visible(out.String())) // #nosec G203 -- goldmark escapes text, and safe checks links
 }
 
 const (

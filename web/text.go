@@ -46,6 +46,8 @@ func visible(s string) string {
 			return 0x2421
 		case r >= 0x80 && r < 0xa0, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0x200e, r == 0x200f, r == 0x061c:
 			return 0xfffd
+		case r == 0x200b, r >= 0x2060 && r <= 0x2064, r == 0xfeff, r >= 0xe0000 && r <= 0xe007f: // no width; tags can hide whole texts
+			return 0xfffd
 		}
 		return r
 	}, s)

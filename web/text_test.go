@@ -21,6 +21,7 @@ func TestANSI(t *testing.T) {
 		"10%\r50%\r100%\ndone\r\n":                 "100%\ndone\n",
 		"\x1b[31":                                  "",
 		"a\x00\u202eb":                             "a␀\ufffdb",
+		"a\u200b\U000e0041b":                       "a\ufffd\ufffdb",
 	} {
 		if got := string(ansi(in)); got != want {
 			t.Errorf("ansi(%q) = %q, want %q", in, got, want)
@@ -34,6 +35,7 @@ func TestMarkdown(t *testing.T) {
 		"**a** `b`":                  "<p><strong>a</strong> <code>b</code></p>\n",
 		"<b>x</b>":                   "<p>&lt;b&gt;x&lt;/b&gt;</p>\n",
 		"[a](https://x.example)":     `<p><a href="https://x.example" rel="noopener noreferrer nofollow" target="_blank">a</a></p>` + "\n",
+		"a&#8238;b &#xe0041;`&#1;`":  "<p>a\ufffdb \ufffd<code>&amp;#1;</code></p>\n",
 		"[a](javascript:alert(1))":   `<p><span class="nolink">a</span></p>` + "\n",
 		"![a](https://x.example/y)":  `<p><a href="https://x.example/y" rel="noopener noreferrer nofollow" target="_blank">a</a></p>` + "\n",
 		"```go\nvar x = \"<\"\n```":  `<pre class="code chroma" tabindex="0">`,
