@@ -18,9 +18,9 @@ func diffCmd(a app) *cobra.Command {
 		Use:   "diff SESSION [SESSION]",
 		Short: "Compare two heads or two sessions",
 		Long: `Compares two paths of entries: how many they have in common at their beginning, and
-what each has after that. The paths are those to main of two sessions, or, of one
-session, those to main (or --head or --leaf) and to the head --with. Each may be a
-file.
+what each has after that. Entries with the same ID or the same line are the same. The
+first path is that to main (or --head or --leaf), the second that to main (or --with)
+of the other session. With one session, --with is required. A session may be a file.
 
 With -o json: common, at (the last common entry), a and b: the entries of each
 path after that, as their agent wrote them.`,
@@ -40,7 +40,7 @@ sessctl diff 019a 019b`,
 		},
 	}
 	v.Add(cmd)
-	cmd.Flags().StringVar(&with, "with", "", "the head `NAME` of the second path (default main)")
+	cmd.Flags().StringVar(&with, "with", "", "the head `NAME` of the second path (default main of the other session)")
 	a.Demand.Add(cmd)
 	return cmd
 }
