@@ -152,7 +152,7 @@ func (m *merging) announce(es []core.Entry) error {
 		}
 	}
 	if p := &m.f.place; p.Session == "" {
-		p.Session = m.id
+		p.Session, p.Head = m.id, m.head()
 		m.fl.save(m.f, unknownStat())
 	}
 	return m.fl.stateError(m.f, m.s, m.fl.state.addLines(m.f.path, fresh))
