@@ -159,9 +159,13 @@ func (f *follower) follow(ctx context.Context, file sessionFile, claim *api.Clai
 	if w.isLeftover() {
 		w.claims.deny()
 	}
+	root := follow.Root{Path: file.path, Dialect: file.dialect, Home: w.note.Home, Images: w.note.Images}
+	if claim != nil { // the file was written from that head
+		root.Head = claim.Head
+	}
 	cfg := follow.Config{
 		Node:   f.node,
-		Roots:  []follow.Root{{Path: file.path, Dialect: file.dialect, Home: w.note.Home, Images: w.note.Images}},
+		Roots:  []follow.Root{root},
 		State:  f.runs.state(file.path),
 		Writer: w.claims.writer, Notify: func(n follow.Notice) { f.notice(w, n) },
 		By: f.host.By, Host: f.host.Name, Secrets: f.host.Secrets,

@@ -118,7 +118,7 @@ func New(cfg Config) (*Follower, error) {
 	fl.claims = newClaims(fl)
 	for path, p := range state.places {
 		if root := fl.rootOf(path); root != nil && !p.Left {
-			fl.files[path] = &file{path: path, root: root, mu: newLock(), place: *p, shown: *p, unverified: p.Quick, source: fl.sourceOf(path, root)}
+			fl.newFile(path, root)
 		}
 	}
 	return fl, nil
@@ -231,6 +231,10 @@ func (fl *Follower) rootOf(path string) *Root {
 func (fl *Follower) newFile(path string, r *Root) *file {
 	f := &file{path: path, root: r, mu: newLock(), place: fl.state.at(path), source: fl.sourceOf(path, r)}
 	f.place.Left = false
+	if path == r.Path && r.Head != "" && r.Head != f.place.Head {
+		f.place.Head, f.place.Leaf = r.Head, core.Leaf{}
+		fl.requireCompare(f)
+	}
 	f.shown, f.unverified = f.place, f.place.Quick
 	fl.files[path] = f
 	return f

@@ -25,6 +25,9 @@ type Root struct {
 	// that the agent keeps in several files. The others are found below it. If Path is
 	// a session in a database, Home is the database.
 	Home string
+	// Head is the head that Path continues, if Path is a file that was written from it,
+	// as by sessctl resume. Default: where its lines went before, else main.
+	Head string
 	// Since excludes files that were last modified before it. The zero time excludes
 	// none.
 	Since time.Time
