@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/internal/humantime"
 )
 
@@ -57,7 +58,7 @@ func visible(s string) string {
 var functions = template.FuncMap{
 	"line":    line,
 	"tokens":  tokens,
-	"cost":    cost,
+	"cost":    display.Cost,
 	"bytes":   bytesText,
 	"ago":     ago,
 	"clock":   clock,
@@ -81,16 +82,6 @@ func tokens(n int64) string {
 		return fmt.Sprintf("%.1fk", float64(n)/1e3)
 	}
 	return fmt.Sprint(n)
-}
-
-func cost(c float64) string {
-	switch {
-	case c <= 0:
-		return ""
-	case c < 0.005:
-		return "<$0.01"
-	}
-	return fmt.Sprintf("$%.2f", c)
 }
 
 func bytesText(n int) string {

@@ -85,18 +85,7 @@ func (p *page) tree(w http.ResponseWriter, r *http.Request) error {
 
 // branchLevels returns how many branches are between the root and each node.
 func branchLevels(all []display.TreeNode) []int {
-	children := make([]int, len(all))
-	parents := make([]int, len(all))
-	var path []int // the last node of each depth
-	for i, n := range all {
-		depth := min(max(n.Depth, 0), len(path))
-		parents[i] = -1
-		if depth > 0 {
-			parents[i] = path[depth-1]
-			children[parents[i]]++
-		}
-		path = append(path[:depth], i)
-	}
+	parents, children := display.Parents(all)
 	levels := make([]int, len(all))
 	for i, p := range parents {
 		if p >= 0 {

@@ -71,17 +71,6 @@ func Project(cwd string) string {
 	return cwd[strings.LastIndexAny(cwd, `/\`)+1:]
 }
 
-// Cost returns a cost, or "" for none.
-func Cost(c float64) string {
-	switch {
-	case c <= 0:
-		return ""
-	case c < 0.005:
-		return "<$0.01"
-	}
-	return fmt.Sprintf("$%.2f", c)
-}
-
 // Count returns n with the singular or plural of a noun.
 func Count[N int | int64 | uint64](n N, one, many string) string {
 	if n == 1 {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
+	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/session/catalog"
 )
 
@@ -140,7 +141,7 @@ func (a app) table(rows []catalog.Row) *cli.Grid {
 	g.Colors(cli.Yellow, cli.Cyan, cli.Dim, "", "", cli.Green, cli.Dim, "")
 	g.Row("ID", "AGENT", "WHEN", "MESSAGES", "COST", "STATE", "PROJECT", "TITLE")
 	for _, r := range rows {
-		g.Row(cli.ShortID(r.ShortID, r.ID), r.Dialect, a.Ago(cmp.Or(r.Modified, r.Created)), messagesText(r), cli.Cost(r.Usage.Cost), cli.RowState(r),
+		g.Row(cli.ShortID(r.ShortID, r.ID), r.Dialect, a.Ago(cmp.Or(r.Modified, r.Created)), messagesText(r), display.Cost(r.Usage.Cost), cli.RowState(r),
 			cli.Project(r.CWD), cli.OrDash(cmp.Or(r.Name, r.First)))
 	}
 	g.DropEmpty()

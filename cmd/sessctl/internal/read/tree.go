@@ -140,18 +140,7 @@ type shape struct {
 }
 
 func shapeOf(nodes []display.TreeNode) shape {
-	kids := make([]int, len(nodes))
-	parent := make([]int, len(nodes))
-	var path []int // the node at each depth
-	for i, n := range nodes {
-		depth := min(max(n.Depth, 0), len(path))
-		parent[i] = -1
-		if depth > 0 {
-			parent[i] = path[depth-1]
-			kids[parent[i]]++
-		}
-		path = append(path[:depth], i)
-	}
+	parent, kids := display.Parents(nodes)
 	own := make([]string, len(nodes))
 	below := make([]string, len(nodes)) // the prefix of its children
 	level := make([]int, len(nodes))
