@@ -6,9 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 )
 
@@ -16,11 +14,8 @@ import (
 // records the messages of each request. After the script it says OK. Titles of
 // sessions are asked for at any time, and are no part of the script.
 type chatModel struct {
-	*httptest.Server
-	mu     sync.Mutex
-	script []chatAnswer
-	asked  [][]map[string]any
-	hangs  chan struct{} // gets a value when an answer hangs
+	script[chatAnswer]
+	hangs chan struct{} // gets a value when an answer hangs
 }
 
 // A chatAnswer is one answer.
@@ -43,37 +38,12 @@ func runsShell(command string) chatCall {
 	return chatCall{"bash", map[string]any{"command": command, "description": "run it"}}
 }
 
-func newChatModel(tb testing.TB, script ...chatAnswer) *chatModel {
+func newChatModel(tb testing.TB, answers ...chatAnswer) *chatModel {
 	tb.Helper()
-	m := &chatModel{script: script, hangs: make(chan struct{}, 1)}
-	m.Server = httptest.NewServer(m)
-	tb.Cleanup(func() {
-		m.CloseClientConnections() // from killed agents
-		m.Close()
-	})
+	m := &chatModel{hangs: make(chan struct{}, 1)}
+	m.answers, m.after = answers, func() chatAnswer { return chatAnswer{says: "OK."} }
+	m.serve(tb, m)
 	return m
-}
-
-func (m *chatModel) next(messages []map[string]any) (chatAnswer, int) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.asked = append(m.asked, messages)
-	a := chatAnswer{says: "OK."}
-	if len(m.script) > 0 {
-		a, m.script = m.script[0], m.script[1:]
-	}
-	return a, len(m.asked)
-}
-
-// last returns the messages of the last request.
-func (m *chatModel) last(t *testing.T) []map[string]any {
-	t.Helper()
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if len(m.asked) == 0 {
-		t.Fatal("the model was not asked")
-	}
-	return m.asked[len(m.asked)-1]
 }
 
 func (m *chatModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -8,14 +8,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
@@ -34,11 +32,8 @@ func codexCLI(tb testing.TB) string {
 // A responsesModel answers like the Responses API of OpenAI, from a script, and records
 // the input of each request. After the script it says OK.
 type responsesModel struct {
-	*httptest.Server
-	mu     sync.Mutex
-	script []responsesAnswer
-	asked  [][]map[string]any
-	hangs  chan struct{} // gets a value when an answer hangs
+	script[responsesAnswer]
+	hangs chan struct{} // gets a value when an answer hangs
 }
 
 // A responsesAnswer is the items of one answer.
@@ -48,37 +43,13 @@ type responsesAnswer struct {
 	hang   bool // the stream stops before its end
 }
 
-func newResponsesModel(tb testing.TB, script ...responsesAnswer) *responsesModel {
+func newResponsesModel(tb testing.TB, answers ...responsesAnswer) *responsesModel {
 	tb.Helper()
-	m := &responsesModel{script: script, hangs: make(chan struct{}, 1)}
-	m.Server = httptest.NewServer(m)
-	tb.Cleanup(func() {
-		m.CloseClientConnections() // from killed agents
-		m.Close()
-	})
+	m := &responsesModel{hangs: make(chan struct{}, 1)}
+	m.answers = answers
+	m.after = func() responsesAnswer { return responsesAnswer{items: []map[string]any{codexSays("OK.")}} }
+	m.serve(tb, m)
 	return m
-}
-
-func (m *responsesModel) next(input []map[string]any) (responsesAnswer, int) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.asked = append(m.asked, input)
-	a := responsesAnswer{items: []map[string]any{codexSays("OK.")}}
-	if len(m.script) > 0 {
-		a, m.script = m.script[0], m.script[1:]
-	}
-	return a, len(m.asked)
-}
-
-// last returns the input of the last request.
-func (m *responsesModel) last(t *testing.T) []map[string]any {
-	t.Helper()
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if len(m.asked) == 0 {
-		t.Fatal("the model was not asked")
-	}
-	return m.asked[len(m.asked)-1]
 }
 
 func (m *responsesModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -7,12 +7,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -21,13 +19,9 @@ import (
 // A messagesModel answers like the Messages API of Anthropic, from a script, and
 // records the requests for messages. After the script it says OK.
 type messagesModel struct {
-	*httptest.Server
-	mu     sync.Mutex
-	script []messagesAnswer
-	asked  [][]map[string]any
-	begun  time.Time // of the first request
-	kill   string    // agent's directory: kill the agent that is answered with a hang,
-	after  string    // once its file has this text
+	script[messagesAnswer]
+	kill string // agent's directory: kill the agent that is answered with a hang,
+	once string // its file has this text
 }
 
 // A messagesAnswer is the blocks of one answer, or an error.
@@ -37,14 +31,12 @@ type messagesAnswer struct {
 	hang   bool // the stream stops before its end
 }
 
-func newMessagesModel(tb testing.TB, script ...messagesAnswer) *messagesModel {
+func newMessagesModel(tb testing.TB, answers ...messagesAnswer) *messagesModel {
 	tb.Helper()
-	m := &messagesModel{script: script}
-	m.Server = httptest.NewServer(m)
-	tb.Cleanup(func() {
-		m.CloseClientConnections() // from killed agents
-		m.Close()
-	})
+	m := &messagesModel{}
+	m.answers = answers
+	m.after = func() messagesAnswer { return messagesAnswer{blocks: []map[string]any{textBlock("OK.")}} }
+	m.serve(tb, m)
 	return m
 }
 
@@ -53,7 +45,7 @@ func newMessagesModel(tb testing.TB, script ...messagesAnswer) *messagesModel {
 func (m *messagesModel) killOnHang(dir, text string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.kill, m.after = dir, text
+	m.kill, m.once = dir, text
 }
 
 // stored reports whether the agent's directory has a session with text.
@@ -63,26 +55,6 @@ func stored(dir, text string) bool {
 		b, _ := os.ReadFile(path) // the agent may be renaming it
 		return bytes.Contains(b, []byte(text))
 	})
-}
-
-// last returns the messages of the last request.
-func (m *messagesModel) last(t *testing.T) []map[string]any {
-	t.Helper()
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if len(m.asked) == 0 {
-		t.Fatal("the model was not asked")
-	}
-	return m.asked[len(m.asked)-1]
-}
-
-// firstAt returns when the first request came.
-func (m *messagesModel) firstAt(t *testing.T) time.Time {
-	t.Helper()
-	m.last(t)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.begun
 }
 
 func (m *messagesModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -157,25 +129,11 @@ func parts(b map[string]any) (start map[string]any, deltas []map[string]any) {
 		[]map[string]any{{"type": "input_json_delta", "partial_json": string(input)}}
 }
 
-func (m *messagesModel) next(messages []map[string]any) (messagesAnswer, int) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if len(m.asked) == 0 {
-		m.begun = time.Now()
-	}
-	m.asked = append(m.asked, messages)
-	a := messagesAnswer{blocks: []map[string]any{textBlock("OK.")}}
-	if len(m.script) > 0 {
-		a, m.script = m.script[0], m.script[1:]
-	}
-	return a, len(m.asked)
-}
-
 // killAgent kills the processes that the agent's directory says are live.
 func (m *messagesModel) killAgent() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for end := time.Now().Add(20 * time.Second); !stored(m.kill, m.after) && time.Now().Before(end); {
+	for end := time.Now().Add(20 * time.Second); !stored(m.kill, m.once) && time.Now().Before(end); {
 		time.Sleep(20 * time.Millisecond)
 	}
 	found, _ := filepath.Glob(filepath.Join(m.kill, "sessions", "*.json"))
