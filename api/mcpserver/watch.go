@@ -10,6 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -57,11 +58,11 @@ func (w *watchers) unsubscribe(_ context.Context, r *mcp.UnsubscribeRequest) err
 // follow tells the subscribers of each record after those that are there.
 func (w *watchers) follow(ctx context.Context, id, uri string) {
 	defer w.end(uri)
-	var last core.Cursor
-	if err := w.log.Follow(ctx, id, last, false, func(e api.Event) error { last = e.Cursor; return nil }); err != nil {
+	last, err := w.log.ReadWindow(ctx, id, client.View{}, -1, 1, func([]byte) error { return nil })
+	if err != nil {
 		return
 	}
-	_ = w.log.Follow(ctx, id, last, true, func(api.Event) error {
+	_ = w.log.Follow(ctx, id, last.Cursor, true, func(api.Event) error {
 		return w.updated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: uri})
 	})
 }
