@@ -157,6 +157,10 @@ func (h *claudeHost) hasFiles(t *testing.T, id string, atLeast int) {
 
 const claudeModel = "claude-sonnet-4-5"
 
+// whenWritten waits for the call toolu_1 in the agent's file, which the agent writes a
+// moment after it has started the tool.
+const whenWritten = `until grep -q toolu_1 "$CLAUDE_CONFIG_DIR"/projects/*/*.jsonl; do sleep 0.05; done; `
+
 // picture is a PNG of one pixel.
 const picture = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
@@ -251,7 +255,7 @@ var claudeCases = map[string]claudeCase{
 	"interruption": {
 		holds:   `[Request interrupted by user for tool use]`,
 		prompts: []string{"wait"},
-		script:  []messagesAnswer{{blocks: []map[string]any{textBlock("I wait."), bash("toolu_1", "kill -INT $PPID; sleep 30")}}},
+		script:  []messagesAnswer{{blocks: []map[string]any{textBlock("I wait."), bash("toolu_1", whenWritten+`kill -INT $PPID; sleep 30`)}}},
 	},
 	"error": {
 		prompts: []string{"say something", "fail"},
@@ -273,9 +277,7 @@ var claudeCases = map[string]claudeCase{
 		holds:   `I wait.`,
 		prompts: []string{"wait"},
 		script: []messagesAnswer{
-			// The agent writes its file a moment after it has started the tool.
-			{blocks: []map[string]any{textBlock("I wait."), bash("toolu_1",
-				`until grep -q toolu_1 "$CLAUDE_CONFIG_DIR"/projects/*/*.jsonl; do sleep 0.05; done; kill -9 $PPID && sleep 5`)}},
+			{blocks: []map[string]any{textBlock("I wait."), bash("toolu_1", whenWritten+`kill -9 $PPID && sleep 5`)}},
 		},
 	},
 }

@@ -261,7 +261,7 @@ var codexCases = map[string]codexCase{
 	"interruption": {
 		holds:   `<turn_aborted>`,
 		prompts: []string{"wait"},
-		script:  []responsesAnswer{{items: []map[string]any{codexSays("I wait."), codexRuns("call_1", "kill -INT $PPID; sleep 30")}}},
+		script:  []responsesAnswer{{items: []map[string]any{codexSays("I wait."), codexRuns("call_1", `until grep -rq call_1 "$CODEX_HOME/sessions"; do sleep 0.05; done; kill -INT $PPID; sleep 30`)}}},
 	},
 	"sub-agent": {
 		holds:   `/root/helper`,
