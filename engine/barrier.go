@@ -53,13 +53,31 @@ func (s *Session) proveLast(ctx context.Context) error {
 
 // ProveAbsent returns nil if a quorum of the log's servers had nothing of the
 // session during the call, and core.ErrConflict if it has something. The other
-// errors are those of RefreshStrict.
+// errors are those of RefreshStrict. It reads once more after the proof: a leader
+// that stored a barrier has every record before it, even if it was elected while it
+// checked the barrier's condition.
 func (ss *Sessions) ProveAbsent(ctx context.Context, id core.SessionID) error {
 	for {
 		err := ss.cfg.Log.Prove(ctx, id, 0)
+		if err == nil {
+			err = ss.absent(ctx, id)
+		}
 		if !errors.Is(err, core.ErrUnavailable) || retry.Pause(ctx) != nil {
 			return err
 		}
+	}
+}
+
+// absent returns nil if the leader has nothing of the session, and core.ErrConflict
+// if it has something.
+func (ss *Sessions) absent(ctx context.Context, id core.SessionID) error {
+	switch err := ss.Has(ctx, id); {
+	case err == nil, errors.Is(err, core.ErrCorrupt):
+		return fmt.Errorf("session %s exists: %w", id, core.ErrConflict)
+	case errors.Is(err, core.ErrNotFound):
+		return nil
+	default:
+		return err
 	}
 }
 

@@ -32,3 +32,19 @@ func TestOpenRetriesLeaderWithoutTheSession(t *testing.T) {
 	_, err := node(&young{l, 3}, b).Open(t.Context(), logtest.NewID())
 	testkit.WantErr(t, err, core.ErrNotFound)
 }
+
+// hasty is a log whose leader confirms that a session does not exist although it does.
+type hasty struct{ core.Log }
+
+func (hasty) Prove(context.Context, core.SessionID, core.Pos) error { return nil }
+
+func TestAbsenceIsReadAgainAfterItsProof(t *testing.T) {
+	t.Parallel()
+	l, ss, b := inMemory()
+	id := logtest.NewID()
+	create(t, ss, id, entry("a", ""))
+	testkit.WantErr(t, node(hasty{l}, b).ProveAbsent(t.Context(), id), core.ErrConflict)
+	if err := node(hasty{l}, b).ProveAbsent(t.Context(), logtest.NewID()); err != nil {
+		t.Error(err)
+	}
+}
