@@ -108,7 +108,7 @@ const openedLines = 50_000
 
 // TestOpensFasterThanClaude prints how long Claude Code takes from its start to its
 // first request of a session, and how long sessctl takes from its start to the same
-// messages.
+// messages. Each is the shortest of three; the file is in the cache of the file system.
 func TestOpensFasterThanClaude(t *testing.T) {
 	if !*long {
 		t.Skip("-long is not set")
@@ -118,7 +118,7 @@ func TestOpensFasterThanClaude(t *testing.T) {
 	h := newClaudeHost(t, &harness.Node{}, program, "project", m)
 	h.stores(t, claudeLines(1, openedLines/4, ""))
 	file := filepath.Join(h.Path("config"), "projects", folderOf(h.project), rescuedID+".jsonl")
-	own := time.Hour
+	own, theirs := time.Hour, time.Hour
 	for range 3 {
 		begin := time.Now()
 		r := h.Sessctl(t, "model-input", "-o", "json", file)
@@ -126,10 +126,12 @@ func TestOpensFasterThanClaude(t *testing.T) {
 		if r.Code != 0 || !strings.Contains(r.Out, fmt.Sprintf("Answer %d.", openedLines/4)) {
 			t.Fatalf("sessctl model-input: %.2000s", r)
 		}
+		m.forget()
+		c := h.clone(t)
+		begin = time.Now()
+		c.resumes(t, rescuedID)
+		theirs = min(theirs, m.firstAt(t).Sub(begin))
 	}
-	begin := time.Now()
-	h.resumes(t, rescuedID)
-	theirs := m.firstAt(t).Sub(begin)
 	t.Logf("judged: Claude Code takes %v to its first request of a session of %d lines, sessctl model-input %v: a ratio of %.1f",
 		theirs.Round(time.Millisecond), openedLines, own.Round(time.Millisecond), float64(theirs)/float64(own))
 }

@@ -58,6 +58,13 @@ func (s *script[A]) last(t *testing.T) []map[string]any {
 	return s.asked[len(s.asked)-1]
 }
 
+// forget forgets the requests so far.
+func (s *script[A]) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked = nil
+}
+
 // firstAt returns when the first request came.
 func (s *script[A]) firstAt(t *testing.T) time.Time {
 	t.Helper()

@@ -1,7 +1,7 @@
 package claude
 
 import (
-	"strings"
+	"slices"
 
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
@@ -19,13 +19,10 @@ func textBlock(s string) block {
 	return block{b, jsjson.Value(`"text"`), jsjson.AppendString(nil, s)}
 }
 
-// eachBlock calls f with each block of a message's content. A text is one block.
-func eachBlock(message jsjson.Value, f func(block)) {
-	content := member(message, "content")
-	if s, ok := content.Text(); ok {
-		b := block{append(append([]byte(`{"type":"text","text":`), content...), '}'), jsjson.Value(`"text"`), content}
-		_ = s
-		f(b)
+// eachBlock calls f with each block of a content. A text is one block.
+func eachBlock(content jsjson.Value, f func(block)) {
+	if content.Kind() == '"' {
+		f(block{slices.Concat([]byte(`{"type":"text","text":`), content, []byte("}")), jsjson.Value(`"text"`), content})
 		return
 	}
 	_ = jsjson.Each(content, func(v jsjson.Value) {
@@ -48,8 +45,7 @@ func (b block) isText() bool { return b.kind.Is("text") && b.text.Kind() == '"' 
 
 // isBlank reports whether b is white space.
 func (b block) isBlank() bool {
-	s, _ := b.text.Text()
-	return b.isText() && jsonl.Trim(s) == ""
+	return b.isText() && jsonl.Trim(text(b.text)) == ""
 }
 
 func (b block) isThinking() bool { return b.kind.Is("thinking") || b.kind.Is("redacted_thinking") }
@@ -65,28 +61,24 @@ func (b block) broken() block {
 	return block{whole, b.kind, t}
 }
 
-func hasPrefix(s, prefix string) bool { return strings.HasPrefix(s, prefix) }
-
 // callSet is which calls and results a conversation has.
 type callSet struct{ asked, answered map[string]bool }
 
 // calls returns the calls of the nodes on way.
 func (t *thread) calls(way []int) callSet {
 	c := callSet{map[string]bool{}, map[string]bool{}}
-	for _, n := range way {
-		switch t.nodes[n].kind {
-		case "assistant":
-			eachBlock(t.nodes[n].message, func(b block) {
-				if b.kind.Is("tool_use") {
-					c.asked[b.id()] = true
-				}
-			})
-		case "user":
-			eachBlock(t.nodes[n].message, func(b block) {
-				if b.kind.Is("tool_result") {
-					c.answered[b.id()] = true
-				}
-			})
+	for _, i := range way {
+		n := &t.nodes[i]
+		if n.kind != "user" && n.kind != "assistant" {
+			continue
+		}
+		for _, b := range n.blocks() {
+			switch {
+			case n.kind == "assistant" && b.kind.Is("tool_use"):
+				c.asked[b.id()] = true
+			case n.kind == "user" && b.kind.Is("tool_result"):
+				c.answered[b.id()] = true
+			}
 		}
 	}
 	return c

@@ -15,9 +15,12 @@ type node struct {
 	kind, uuid, parent string
 	millis             float64
 	message            jsjson.Value // of user and assistant
+	content            jsjson.Value // of the message
 	msgID              string       // of assistant
 	line               []byte
+	parsed             []block // of content, once they are needed
 	sidechain          bool
+	apiError           bool // shows an error of the API, which is not sent
 }
 
 // A thread is the conversation lines of a session.
@@ -30,7 +33,7 @@ type thread struct {
 // readThread reads the lines of the main file that have a uuid and are not those
 // of a sub-agent.
 func readThread(es []core.Entry) *thread {
-	t := &thread{ids: make(map[string]int, len(es))}
+	t := &thread{nodes: make([]node, 0, len(es)), ids: make(map[string]int, len(es))}
 	for _, e := range es {
 		line := e.Line
 		if e.Aside {
@@ -50,7 +53,7 @@ func readThread(es []core.Entry) *thread {
 	return t
 }
 
-var nodeMembers = [...]string{"type", "uuid", "parentUuid", "timestamp", "isSidechain", "message"}
+var nodeMembers = [...]string{"type", "uuid", "parentUuid", "timestamp", "isSidechain", "message", "isApiErrorMessage"}
 
 func readNode(line []byte) (n node, ok bool) {
 	n = parseNode(line)
@@ -64,15 +67,35 @@ func parseNode(line []byte) (n node) {
 		return node{}
 	}
 	n.sidechain = v[4].Truthy()
-	n.kind, _ = v[0].Text()
+	n.kind = kindOf(v[0])
 	n.uuid, _ = v[1].Text()
 	n.parent, _ = v[2].Text()
 	n.millis = date.FromValue(v[3])
 	n.message, n.line = v[5], line
+	if n.message.Kind() != '{' {
+		return n
+	}
+	var m [3]jsjson.Value
+	_ = jsjson.Pick(n.message, []string{"content", "id", "model"}, m[:]) // it is part of a valid line
+	n.content = m[0]
 	if n.kind == "assistant" {
-		n.msgID = text(member(n.message, "id"))
+		n.msgID = text(m[1])
+		n.apiError = v[6].Truthy() && m[2].Is(noModel)
 	}
 	return n
+}
+
+// blocks returns the blocks of the message.
+func (n *node) blocks() []block {
+	if n.parsed == nil {
+		eachBlock(n.content, func(b block) { n.parsed = append(n.parsed, b) })
+	}
+	return n.parsed
+}
+
+// hasResult reports whether the message holds the result of a call.
+func (n *node) hasResult() bool {
+	return slices.ContainsFunc(n.blocks(), func(b block) bool { return b.kind.Is("tool_result") })
 }
 
 // member returns a member of an object, or nil.

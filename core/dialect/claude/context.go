@@ -3,6 +3,8 @@ package claude
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
@@ -24,7 +26,7 @@ func (d Dialect) Context(es []core.Entry, leaf core.Leaf) (json.RawMessage, erro
 		}
 		way = t.withParallel(t.afterCompaction(t.chain(at)))
 	}
-	b := request{calls: t.calls(way)}
+	b := request{calls: t.calls(way), messages: make([]message, 0, len(way)+2)}
 	for _, n := range way {
 		b.add(&t.nodes[n])
 	}
@@ -59,9 +61,9 @@ func (t *thread) ending(way []int, calls *callSet) ending {
 		switch n.kind {
 		case "assistant":
 			switch {
-			case n.isAPIError() && i > 0 && t.nodes[way[i-1]].kind == "attachment":
+			case n.apiError && i > 0 && t.nodes[way[i-1]].kind == "attachment":
 				return endsInTurn
-			case n.isAPIError():
+			case n.apiError:
 				return endsInAnswer
 			case !n.isUnanswered(calls):
 				return endsInAnswer
@@ -82,31 +84,18 @@ func (t *thread) ending(way []int, calls *callSet) ending {
 // isUnanswered reports whether n is nothing but calls without results, which are
 // not sent.
 func (n *node) isUnanswered(calls *callSet) bool {
-	all, any := true, false
-	eachBlock(n.message, func(b block) {
-		any = true
-		all = all && b.kind.Is("tool_use") && !calls.answered[b.id()]
-	})
-	return any && all
+	isCall := func(b block) bool { return b.kind.Is("tool_use") && !calls.answered[b.id()] }
+	return len(n.blocks()) > 0 && !slices.ContainsFunc(n.blocks(), func(b block) bool { return !isCall(b) })
 }
 
 // ending is how a conversation ends with the user line n.
 func (n *node) ending() ending {
-	if hasResult(n.message) {
+	if n.hasResult() {
 		return endsInTurn
 	}
-	isReminder := false
-	eachBlock(n.message, func(b block) {
-		s, _ := b.text.Text()
-		isReminder = isReminder || len(s) > 0 && hasPrefix(s, "<system-reminder>")
-	})
-	if member(n.line, "isMeta").Truthy() && !isReminder {
+	isReminder := func(b block) bool { return strings.HasPrefix(text(b.text), "<system-reminder>") }
+	if member(n.line, "isMeta").Truthy() && !slices.ContainsFunc(n.blocks(), isReminder) {
 		return endsInTurn
 	}
 	return endsInPrompt
-}
-
-// isAPIError reports whether n shows an error of the API, which is not sent.
-func (n *node) isAPIError() bool {
-	return n.kind == "assistant" && member(n.line, "isApiErrorMessage").Truthy() && member(n.message, "model").Is(noModel)
 }

@@ -122,7 +122,7 @@ func (n *node) isMessage() bool { return n.kind == "user" || n.kind == "assistan
 func (x *examiner) badLine(number int, line []byte, open bool) {
 	inside := 0
 	for _, l := range jsonl.Glued(line, `{"parentUuid":`, `{"type":"`) {
-		if r := readLine(l); r.ok && (r.uuid != "" || kinds[r.kind] && r.session != "") {
+		if r := readLine(l); r.ok && (r.uuid != "" || kinds[r.kind] && text(r.session) != "") {
 			x.broken = append(x.broken, brokenLine{number, l})
 			inside++
 		}

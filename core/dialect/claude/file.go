@@ -34,8 +34,8 @@ func sessionIDOf(data []byte) string {
 		if !kinds[r.kind] && r.uuid == "" {
 			return ""
 		}
-		if r.session != "" {
-			return r.session
+		if s := text(r.session); s != "" {
+			return s
 		}
 		if first == "" && isTalk(r.kind) {
 			first = r.uuid

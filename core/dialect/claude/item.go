@@ -38,21 +38,23 @@ func (Dialect) Read(e core.Entry) []item.Item {
 func (n *node) said() []item.Item {
 	if member(n.line, "isCompactSummary").Truthy() {
 		var all string
-		eachBlock(n.message, func(b block) { all += text(b.text) })
+		for _, b := range n.blocks() {
+			all += text(b.text)
+		}
 		return []item.Item{{Kind: item.Compaction, Text: all}}
 	}
 	var items []item.Item
 	var rest []item.Block
-	eachBlock(n.message, func(b block) {
+	for _, b := range n.blocks() {
 		if !b.kind.Is("tool_result") {
 			rest = appendBlock(rest, b)
-			return
+			continue
 		}
 		result := item.Block{
 			Kind: item.BlockResult, ID: b.id(), Blocks: innerBlocks(b.whole), Failed: member(b.whole, "is_error").Truthy(),
 		}
 		items = append(items, item.Item{Kind: item.Message, Role: item.RoleTool, Blocks: []item.Block{result}})
-	})
+	}
 	if len(rest) > 0 {
 		items = append(items, item.Item{Kind: item.Message, Role: item.RoleUser, Blocks: rest})
 	}
@@ -65,8 +67,10 @@ func (n *node) answer() []item.Item {
 		Kind: item.Message, Role: item.RoleAssistant, API: "anthropic-messages", Provider: "anthropic",
 		Model: text(member(n.message, "model")), Stop: stops[text(member(n.message, "stop_reason"))],
 	}
-	eachBlock(n.message, func(b block) { it.Blocks = appendBlock(it.Blocks, b) })
-	if n.isAPIError() {
+	for _, b := range n.blocks() {
+		it.Blocks = appendBlock(it.Blocks, b)
+	}
+	if n.apiError {
 		for _, b := range it.Blocks {
 			it.Error += b.Text
 		}
@@ -83,7 +87,7 @@ var stops = map[string]item.Stop{
 // innerBlocks returns what a result holds.
 func innerBlocks(result jsjson.Value) []item.Block {
 	var all []item.Block
-	eachBlock(result, func(b block) { all = appendBlock(all, b) })
+	eachBlock(member(result, "content"), func(b block) { all = appendBlock(all, b) })
 	return all
 }
 

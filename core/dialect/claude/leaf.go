@@ -42,7 +42,6 @@ func promptOf(e core.Entry) (p lastPrompt, ok bool) {
 // is no ancestor of it: then that one. A record that says that the conversation
 // was cleared counts until a line follows it.
 func (Dialect) Leaf(es []core.Entry) core.Leaf {
-	ids := idsOf(es)
 	last := lastInTree(es)
 	for i, e := range slices.Backward(es) {
 		p, ok := promptOf(e)
@@ -53,6 +52,7 @@ func (Dialect) Leaf(es []core.Entry) core.Leaf {
 		case p.empty:
 			return leafOf(es, last)
 		default:
+			ids := idsOf(es)
 			at, there := ids[p.leaf]
 			if !there || isAncestor(es, ids, at, last) {
 				return leafOf(es, last)

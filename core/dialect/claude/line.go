@@ -3,6 +3,7 @@ package claude
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/envelope"
@@ -17,8 +18,8 @@ type record struct {
 	uuid      string
 	parent    string
 	time      string
-	session   string
-	cwd       string
+	session   jsjson.Value
+	cwd       jsjson.Value
 	sidechain bool
 }
 
@@ -31,12 +32,11 @@ func readLine(line []byte) (r record) {
 		return record{}
 	}
 	r.ok = true
-	r.kind, _ = v[0].Text()
+	r.kind = kindOf(v[0])
 	r.uuid, _ = v[1].Text()
 	r.parent, _ = v[2].Text()
 	r.time, _ = v[3].Text()
-	r.session, _ = v[4].Text()
-	r.cwd, _ = v[5].Text()
+	r.session, r.cwd = v[4], v[5]
 	r.sidechain = v[6].Truthy()
 	if r.parent == "" && r.kind == "system" {
 		r.parent, _ = v[7].Text() // of a compaction
@@ -63,13 +63,20 @@ func (Dialect) Entry(line []byte) (core.Entry, error) {
 	return r.entry(line), nil
 }
 
+// talkKinds are the types of the lines that have a place in the tree.
+var talkKinds = []string{"user", "assistant", "system", "attachment", "progress"}
+
 // isTalk reports whether lines of this type have a place in the tree.
-func isTalk(kind string) bool {
-	switch kind {
-	case "user", "assistant", "system", "attachment", "progress":
-		return true
+func isTalk(kind string) bool { return slices.Contains(talkKinds, kind) }
+
+// kindOf returns the type of a line.
+func kindOf(v jsjson.Value) string {
+	for _, kind := range talkKinds {
+		if v.Is(kind) {
+			return kind // without an allocation
+		}
 	}
-	return false
+	return text(v)
 }
 
 // Fill adds uuid, parentUuid and timestamp to a line of the conversation. Any

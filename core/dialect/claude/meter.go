@@ -92,5 +92,5 @@ func spoken(e core.Entry) (n node, agent string, ok bool) {
 		line, p = piece.Bytes, piece.Path
 	}
 	n = parseNode(line)
-	return n, agentOf(p, &n), n.kind == "user" && !hasResult(n.message) || n.kind == "assistant"
+	return n, agentOf(p, &n), n.kind == "user" && !n.hasResult() || n.kind == "assistant"
 }

@@ -145,12 +145,13 @@ type packer struct {
 // mainFile adds the lines of the main file.
 func (w *packer) mainFile(data []byte) {
 	if w.seen == nil {
-		w.seen = map[string]bool{}
+		w.seen = make(map[string]bool, jsonl.CountUpTo(data))
 	}
+	w.entries, w.lines = slices.Grow(w.entries, jsonl.CountUpTo(data)), slices.Grow(w.lines, jsonl.CountUpTo(data))
 	w.each(mainPath, data, func(line []byte) []core.Entry {
 		r := readLine(line)
 		if w.cwd == "" {
-			w.cwd = r.cwd
+			w.cwd = text(r.cwd)
 		}
 		if w.time == "" {
 			w.time = r.time

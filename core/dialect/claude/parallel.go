@@ -1,16 +1,15 @@
 package claude
 
-import (
-	"slices"
-
-	"github.com/sesslog/sesslog/core/internal/jsjson"
-)
+import "slices"
 
 // withParallel returns chain with what belongs to its answers and is beside it:
 // lines of the same answer, and results of its calls. A path of parents has only
 // one of several parallel calls.
 func (t *thread) withParallel(chain []int) []int {
-	has := make(map[int]bool, len(chain))
+	if len(chain) == len(t.nodes) {
+		return chain // nothing is beside it
+	}
+	has := make([]bool, len(t.nodes))
 	answers := map[string]bool{}
 	for _, n := range chain {
 		has[n] = true
@@ -36,7 +35,7 @@ func (t *thread) withParallel(chain []int) []int {
 	}
 	for i := range t.nodes {
 		n := &t.nodes[i]
-		if id := callOf[n.parent]; id != "" && n.kind == "user" && !has[i] && t.ids[n.uuid] == i && hasResult(n.message) {
+		if id := callOf[n.parent]; id != "" && n.kind == "user" && !has[i] && t.ids[n.uuid] == i && n.hasResult() {
 			results[id] = append(results[id], i)
 		}
 	}
@@ -64,7 +63,7 @@ func (t *thread) attach(chain []int, lines, results map[string][]int) []int {
 		out = append(out, t.inOrder(lines[id])...)
 		// The results that are on the chain take their place among the others.
 		more := results[id]
-		for len(more) > 0 && i+1 < len(chain) && t.nodes[chain[i+1]].kind == "user" && hasResult(t.nodes[chain[i+1]].message) {
+		for len(more) > 0 && i+1 < len(chain) && t.nodes[chain[i+1]].kind == "user" && t.nodes[chain[i+1]].hasResult() {
 			i++
 			more = append(more, chain[i])
 		}
@@ -78,13 +77,4 @@ func (t *thread) inOrder(nodes []int) []int {
 	slices.Sort(nodes)
 	slices.SortStableFunc(nodes, t.earlier)
 	return nodes
-}
-
-// hasResult reports whether a message holds the result of a call.
-func hasResult(message jsjson.Value) bool {
-	found := false
-	_ = jsjson.Each(member(message, "content"), func(b jsjson.Value) {
-		found = found || member(b, "type").Is("tool_result")
-	})
-	return found
 }

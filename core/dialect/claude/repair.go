@@ -259,7 +259,7 @@ func (x *examiner) left(way []int) []leftBranch {
 
 // prompts is 1 for what a user typed.
 func prompts(n *node) int {
-	if n.kind == "user" && !hasResult(n.message) && !member(n.line, "isMeta").Truthy() {
+	if n.kind == "user" && !n.hasResult() && !member(n.line, "isMeta").Truthy() {
 		return 1
 	}
 	return 0

@@ -30,7 +30,7 @@ func (b *request) add(n *node) {
 	case "user":
 		b.addUser(n)
 	case "assistant":
-		if !n.isAPIError() {
+		if !n.apiError {
 			b.addAssistant(n)
 		}
 	case "system":
@@ -45,18 +45,13 @@ func (b *request) add(n *node) {
 }
 
 func (b *request) addUser(n *node) {
-	var blocks []block
-	eachBlock(n.message, func(x block) {
-		if b.calls.sends(x) {
-			blocks = append(blocks, x)
-		}
-	})
+	blocks := b.sent(n)
 	if len(blocks) == 0 {
 		return
 	}
 	b.user(blocks...)
 	last := &b.messages[len(b.messages)-1]
-	last.plain = last.plain && member(n.message, "content").Kind() == '"'
+	last.plain = last.plain && n.content.Kind() == '"'
 }
 
 // user adds blocks to the message of the user that is last, or makes one.
@@ -81,13 +76,12 @@ func rank(b block) int {
 }
 
 func (b *request) addAssistant(n *node) {
-	var blocks []block
-	eachBlock(n.message, func(x block) {
-		if b.calls.sends(x) {
-			blocks = append(blocks, x)
-		}
-	})
-	b.assistant(n.msgID, blocks...)
+	b.assistant(n.msgID, b.sent(n)...)
+}
+
+// sent returns the blocks of n that are sent.
+func (b *request) sent(n *node) []block {
+	return slices.DeleteFunc(slices.Clone(n.blocks()), func(x block) bool { return !b.calls.sends(x) })
 }
 
 // assistant adds blocks to the answer with that id if it is last, or makes one.
@@ -126,7 +120,7 @@ func (m *message) isEmpty() bool {
 // become neighbors are joined.
 func (b *request) merged() []message {
 	all := b.messages
-	b.messages = nil
+	b.messages = all[:0] // no longer than what was read of all
 	for _, m := range all {
 		switch {
 		case m.isEmpty():
@@ -145,7 +139,11 @@ func (b *request) merged() []message {
 func (b *request) json() json.RawMessage {
 	b.flush()
 	all := b.merged()
-	out := []byte(`{"messages":[`)
+	size := 0
+	for i := range all {
+		size += all[i].size()
+	}
+	out := append(make([]byte, 0, size+len(`{"messages":[]}`)), `{"messages":[`...)
 	for i := range all {
 		m := &all[i]
 		if i > 0 {
@@ -162,6 +160,15 @@ func (b *request) json() json.RawMessage {
 		out = m.append(out)
 	}
 	return append(out, "]}"...)
+}
+
+// size is about how long the message is.
+func (m *message) size() int {
+	n := len(`{"role":"assistant","content":[]},`) + len(m.note)
+	for _, b := range m.blocks {
+		n += len(b.whole) + 1
+	}
+	return n
 }
 
 func (m *message) append(out []byte) []byte {

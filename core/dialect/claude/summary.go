@@ -89,11 +89,11 @@ func promptOfUser(n *node) string {
 		return ""
 	}
 	var all []string
-	eachBlock(n.message, func(b block) {
-		if s, ok := b.text.Text(); ok && b.isText() {
-			all = append(all, s)
+	for _, b := range n.blocks() {
+		if b.isText() {
+			all = append(all, text(b.text))
 		}
-	})
+	}
 	s := strings.Join(all, " ")
 	if strings.HasPrefix(s, "<command-") || strings.HasPrefix(s, "<local-command-") {
 		return ""

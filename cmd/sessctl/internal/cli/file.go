@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -73,10 +74,14 @@ func (a *App) readLimited(name string, r io.Reader, size int64) ([]byte, error) 
 	if size > a.MaxFile {
 		return nil, a.tooLarge(name)
 	}
-	if size < 0 {
+	var buf bytes.Buffer
+	if size >= 0 {
+		buf.Grow(int(size) + bytes.MinRead) // so that it does not grow at the end of the file
+	} else {
 		size = a.MaxFile + 1
 	}
-	data, err := io.ReadAll(io.LimitReader(r, size))
+	_, err := buf.ReadFrom(io.LimitReader(r, size))
+	data := buf.Bytes()
 	switch {
 	case err != nil && errors.Is(err, context.Canceled):
 		return nil, err

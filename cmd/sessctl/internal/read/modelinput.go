@@ -58,7 +58,7 @@ func (a app) context(ctx context.Context, arg string, v cli.ViewFlags, p profile
 		return err
 	}
 	if a.Format == cli.JSON {
-		return a.PrintRaw(append(raw[:len(raw):len(raw)], '\n'))
+		return cmp.Or(a.PrintRaw(raw), a.PrintRaw([]byte("\n")))
 	}
 	return a.printContext(raw)
 }
