@@ -89,7 +89,6 @@ func (c *Cache) lookup(ctx context.Context, id core.SessionID) *engine.Session {
 	defer c.mu.Unlock()
 	e, ok := c.byID[id]
 	if !ok {
-		c.misses.Add(1)
 		return nil
 	}
 	c.hits.Add(1)
@@ -113,7 +112,11 @@ const loadTime = time.Minute
 func (c *Cache) load(ctx context.Context, id core.SessionID) (s *engine.Session, joined bool, err error) {
 	own := false
 	ch := c.loads.DoChan(string(id), func() (any, error) {
+		if s := c.kept(id); s != nil { // loaded since the caller looked
+			return s, nil
+		}
 		own = true
+		c.misses.Add(1)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTime)
 		defer cancel()
 		select {
@@ -151,10 +154,18 @@ func (c *Cache) load(ctx context.Context, id core.SessionID) (s *engine.Session,
 // contradicts reports whether the session in memory has another record in the place of
 // ch. A session that is not in memory contradicts nothing.
 func (c *Cache) contradicts(ch stream.Change) bool {
+	s := c.kept(ch.Session)
+	return s != nil && s.Contradicts(ch.Seq, ch.Chain)
+}
+
+// kept returns the session in memory, or nil.
+func (c *Cache) kept(id core.SessionID) *cached {
 	c.mu.Lock()
-	e, ok := c.byID[ch.Session]
-	c.mu.Unlock()
-	return ok && e.Value.(*cached).Contradicts(ch.Seq, ch.Chain)
+	defer c.mu.Unlock()
+	if e, ok := c.byID[id]; ok {
+		return e.Value.(*cached)
+	}
+	return nil
 }
 
 // Put keeps a session that the caller opened or created.
@@ -268,8 +279,8 @@ func (c *Cache) Stats() (sessions int, bytes, limit int64) {
 	return len(c.byID), bytes, c.limit
 }
 
-// Reads returns how many requests found the session in the cache, and how many did
-// not.
+// Reads returns how many requests found the session in the cache, and how often one
+// had to be loaded. Concurrent requests for a session share one load.
 func (c *Cache) Reads() (hits, misses int64) { return c.hits.Load(), c.misses.Load() }
 
 // Forget drops a session from memory. Callers that hold it may still use it.
