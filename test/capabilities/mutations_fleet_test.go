@@ -78,6 +78,18 @@ var fleetMutations = []mutation{
 		"var out []byte\n\tfor len(plain) > 0 {", "var out []byte\n\tfor len(plain) > 1<<40 {",
 	},
 	{
+		"fleet_cold/FLEET-10", "the log gives up nothing", "materializer/truncate.go",
+		"if p.upTo == 0 {", "if p.upTo >= 0 {",
+	},
+	{
+		"fleet_cold/FLEET-10", "snapshots are not read", "engine/load.go",
+		"case core.KindCheckpoint:\n\t\tif err :=", "case core.KindClose:\n\t\tif err :=",
+	},
+	{
+		"fleet_cold/FLEET-10", "what came after the snapshot is not read", "engine/load.go",
+		"return v, ss.readAfter(ctx, &v, last, v.read)", "return v, nil",
+	},
+	{
 		"fleet_images/FLEET-13", "no record is too large for a message", "stream/codec.go",
 		"if len(f.data) > SpillSize {", "if len(f.data) > SpillSize && false {",
 	},
@@ -136,6 +148,10 @@ var fleetMutations = []mutation{
 	{
 		"fleet_agents/EDGE-06", "files of Codex go to no folder of their day", "core/dialect/codex/pack.go",
 		"return \"sessions/\" + n.when[:4] + \"/\" + n.when[5:7] + \"/\"", "return \"sessions/\" + n.when[:4] + \"/\"",
+	},
+	{
+		"edge_diff/EDGE-08", "paths have nothing in common", "core/tree/compare.go",
+		"sameEntry(&a[n], &b[n])", "sameEntry(&a[n], &b[n]) && false",
 	},
 	{
 		"edge_agents/EDGE-09", "Claude Code would not find the file of another host", "agent/bundle.go",
