@@ -33,6 +33,7 @@ func Check(c Config) error {
 			bad("watch.roots", "%q; use absolute paths, or agents for where the agents known here keep their sessions", root)
 		}
 	}
+	checkNotices(c.Notices, bad)
 	if c.Limits.Body < 1<<20 || c.Limits.Body > 512<<20 {
 		bad("limits.body", "%s; use 1MiB to 512MiB", c.Limits.Body)
 	}
@@ -163,6 +164,21 @@ func checkNATS(c Config, bad reporter) {
 	}
 	if c.Blobs.Store == "fs" {
 		bad("blobs.store", "fs serves one node; a cluster needs s3")
+	}
+}
+
+func checkNotices(n Notices, bad reporter) {
+	for _, text := range n.URLs {
+		u, err := url.Parse(text)
+		switch {
+		case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
+			bad("notices.urls", "an entry is not a URL such as https://example.com/hook")
+		case u.Scheme == "http" && !isLoopback(u.Hostname()):
+			bad("notices.urls", "%s is sent without encryption; use https", u.Host)
+		}
+	}
+	if _, err := n.Key(); err != nil && len(n.URLs) > 0 {
+		bad("notices.secret", "%v", err)
 	}
 }
 

@@ -25,6 +25,7 @@ type Config struct {
 	Trash     Trash     `yaml:"trash"`
 	Limits    Limits    `yaml:"limits"`
 	Watch     Watch     `yaml:"watch"`
+	Notices   Notices   `yaml:"notices"`
 	Logging   Logging   `yaml:"logging"`
 }
 
@@ -112,6 +113,13 @@ type Watch struct {
 	Roots List `yaml:"roots" doc:"directories whose session files the node follows while agents write them, as sessctl watch does; agents: the known agents' own directories; empty: none"`
 	// Secrets is a secrets.Mode; the rules are in secrets.toml in the data directory.
 	Secrets string `yaml:"secrets" doc:"what becomes of secrets in those files: off, report (in the node's log) or mask"`
+}
+
+// Notices says who is told when a session is taken over or split, or when an agent
+// waits for its user.
+type Notices struct {
+	URLs   List   `yaml:"urls" doc:"webhooks that get a signed POST when a session is taken over or split, or its agent waits for its user; equal on all nodes; redirects are not followed"`
+	Secret string `yaml:"secret" doc:"key of the signatures: whsec_ and 24 to 64 random bytes in base64; required with urls" secret:"true"`
 }
 
 // Limits bound what callers may send.

@@ -47,6 +47,7 @@ func TestWriteThenLoadRoundTrips(t *testing.T) {
 	c.Cluster.Routes = List{"127.0.0.1:1", "127.0.0.1:2"}
 	c.Watch.Roots = List{"/home/me/.pi/agent/sessions", "agents"}
 	c.TLS.Subjects = List{"ops=admin"}
+	c.Notices.URLs = List{"https://example.com/hook"}
 	c.Limits.Line = 3 << 20
 	c.Blobs.S3.Create = true
 	var back Config
@@ -61,7 +62,7 @@ func TestWriteThenLoadRoundTrips(t *testing.T) {
 func TestSecretsAreNotPrinted(t *testing.T) {
 	t.Parallel()
 	c := Default("/data", "host")
-	c.Token, c.Cluster.Secret, c.Blobs.S3.SecretKey, c.NATS.Token = "hush1", "hush2", "hush3", "hush4"
+	c.Token, c.Cluster.Secret, c.Blobs.S3.SecretKey, c.NATS.Token, c.Notices.Secret = "hush1", "hush2", "hush3", "hush4", "hush5"
 	if out := string(Write(c)); strings.Contains(out, "hush") {
 		t.Errorf("printed:\n%s", out)
 	}
@@ -126,7 +127,7 @@ func TestCheckReportsAllFaults(t *testing.T) {
 	}
 }
 
-func TestCheckRefusesSettingsThatLoseData(t *testing.T) {
+func TestCheckRefusesSettingsThatLoseOrRevealData(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*Config){
 		"file blobs in a cluster": func(c *Config) {
@@ -135,6 +136,10 @@ func TestCheckRefusesSettingsThatLoseData(t *testing.T) {
 		"file blobs with an external server": func(c *Config) { c.NATS.URL = "nats://127.0.0.1:4222" },
 		"an open address without a token":    func(c *Config) { c.Listen = ":7433" },
 		"replicas on a single server":        func(c *Config) { c.Log.Replicas = 3 },
+		"notices without a signature":        func(c *Config) { c.Notices.URLs = List{"https://example.com"} },
+		"notices without encryption": func(c *Config) {
+			c.Notices = Notices{URLs: List{"http://example.com"}, Secret: "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3"}
+		},
 	} {
 		c := Default("/data", "host")
 		change(&c)

@@ -92,7 +92,7 @@ func (m *Materializer) fetch(ctx context.Context, a deferred) error {
 		m.unreadable(a.ch, err)
 		return nil
 	}
-	m.renew(s, a.ch)
+	m.renew(ctx, s, a.ch)
 	m.consider(ctx, s, 0)
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/internal/spans"
+	"github.com/sesslog/sesslog/session/catalog"
 	"github.com/sesslog/sesslog/stream"
 )
 
@@ -93,7 +94,7 @@ func (m *Materializer) process(ctx context.Context, shard int, ch stream.Change)
 		m.markDeleted(ch.Session, ch.Seq)
 		return nil
 	case err == nil:
-		m.renew(s, ch)
+		m.renew(ctx, s, ch)
 		m.consider(ctx, s, 0)
 		return nil
 	case ctx.Err() == nil && storeUnavailable(err):
@@ -143,7 +144,7 @@ func (m *Materializer) unreadable(ch stream.Change, err error) {
 const rowEvery = 250 * time.Millisecond
 
 // renew makes a session's row, after its last record ch was noted.
-func (m *Materializer) renew(s *engine.Session, ch stream.Change) {
+func (m *Materializer) renew(ctx context.Context, s *engine.Session, ch stream.Change) {
 	start := time.Now()
 	var at core.Pos
 	var v View
@@ -152,6 +153,7 @@ func (m *Materializer) renew(s *engine.Session, ch stream.Change) {
 		v, at = rows.view(st), st.Pos
 		return nil
 	})
+	m.report(ctx, rows, &v.Row)
 	m.cfg.Directory.Put(v)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -165,6 +167,27 @@ func (m *Materializer) renew(s *engine.Session, ch stream.Change) {
 		return
 	}
 	m.dropRow(t)
+}
+
+// report tells Config.Changed of a row before it replaces the last one. A crash in
+// between repeats the report.
+func (m *Materializer) report(ctx context.Context, rows *rowMaker, now *catalog.Row) {
+	if m.cfg.Changed == nil {
+		return
+	}
+	rows.mu.Lock()
+	before := rows.reported
+	rows.reported = now
+	rows.mu.Unlock()
+	if before == nil {
+		before = &catalog.Row{ID: now.ID}
+		if m.cfg.Directory.Seq(now.ID) > 0 {
+			if row, ok, err := m.cfg.Directory.Row(ctx, now.ID); ok && err == nil {
+				before = &row
+			}
+		}
+	}
+	m.cfg.Changed(ctx, before, now)
 }
 
 // seqOf returns the seq of s in memory.

@@ -14,6 +14,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/internal/spans"
+	"github.com/sesslog/sesslog/session/catalog"
 	"github.com/sesslog/sesslog/stream"
 )
 
@@ -45,8 +46,11 @@ type Config struct {
 	// Checkpointed is called after each attempt of a checkpoint. It must not block.
 	// Optional.
 	Checkpointed func(took time.Duration, err error)
-	Tracer       trace.Tracer // traces records and snapshots; default none
-	Logger       *slog.Logger // default slog.Default()
+	// Changed is called for each new row of a session, with the row before it, which
+	// is zero but for its id if there was none. The shard waits for it. Optional.
+	Changed func(ctx context.Context, before, now *catalog.Row)
+	Tracer  trace.Tracer // traces records and snapshots; default none
+	Logger  *slog.Logger // default slog.Default()
 }
 
 // A Materializer keeps the rows and the snapshots of a log up to date.

@@ -1,12 +1,14 @@
 package materializer
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/lineage"
 	"github.com/sesslog/sesslog/core/optional"
+	"github.com/sesslog/sesslog/core/tree"
 	"github.com/sesslog/sesslog/session/catalog"
 )
 
@@ -19,6 +21,7 @@ type rowMaker struct {
 	seen       int
 	size       int64
 	aside      int
+	reported   *catalog.Row // the last one that Config.Changed got
 }
 
 // row returns the row of a state. r.mu is held.
@@ -48,7 +51,37 @@ func (r *rowMaker) row(st *core.State) catalog.Row {
 	if h := st.Heads[core.MainHead]; h != nil {
 		row.Holder = h.Claim
 	}
+	row.Heads, row.Waits = sideHeads(st), waits(st)
 	return row
+}
+
+// maxHeads limits the heads in a row.
+const maxHeads = 16
+
+// sideHeads returns the heads beside main.
+func sideHeads(st *core.State) []string {
+	if len(st.Heads) < 2 { // most sessions
+		return nil
+	}
+	names := slices.DeleteFunc(st.HeadNames(), func(name string) bool { return name == core.MainHead })
+	return names[:min(len(names), maxHeads)]
+}
+
+// waits returns the answer after which the agent of a session waits for its user,
+// empty if it does not wait. It reads few and short entries, since an answer that
+// ends a turn is among the last, and is short.
+func waits(st *core.State) string {
+	const most, longest = 4, 64 << 10
+	es := st.Entries[max(len(st.Entries)-most, 0):]
+	for i := range es {
+		if len(es[i].Line) > longest {
+			return ""
+		}
+	}
+	if i, ended := tree.TurnEnd(st.Dialect, es); ended {
+		return clip(es[i].ID)
+	}
+	return ""
 }
 
 // read counts the entries that were not seen, or all if earlier ones may differ.

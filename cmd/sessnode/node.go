@@ -27,6 +27,7 @@ import (
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/doctor"
 	"github.com/sesslog/sesslog/materializer/gc"
+	"github.com/sesslog/sesslog/materializer/notify"
 	"github.com/sesslog/sesslog/materializer/removal"
 	"github.com/sesslog/sesslog/materializer/verify"
 	"github.com/sesslog/sesslog/session"
@@ -71,6 +72,7 @@ type node struct {
 	audit        *stream.Audit
 	presence     *stream.Presence
 	materializer *materializer.Materializer
+	notifier     *notify.Notifier // nil if there are no webhooks
 
 	collector *gc.Collector
 	tokens    *tokenstore.Store
@@ -202,13 +204,24 @@ func (n *node) openMaterializer(context.Context) error {
 	n.presence = stream.NewPresence(n.js, n.log.Name(), replicas, session.Presence{
 		ID: ulid.Make().String(), Agent: n.cfg.Node, Host: hostname(), Since: time.Now().UTC(),
 	})
-	n.materializer = materializer.New(materializer.Config{
+	mc := materializer.Config{
 		Log: n.log, Sessions: n.durable, Cache: n.cache, Snapshots: n.snapshots, Directory: n.directory.index, Guard: n.guard, Logger: n.logger,
 		Checkpointed: n.metrics.Checkpointed, Tracer: n.tracer,
 		Policy: materializer.Policy{MinTail: int64(n.cfg.Snapshots.MinTail), Idle: time.Duration(n.cfg.Snapshots.Idle)},
 		Node:   n.cfg.Node, Members: n.presence.Members, Spread: checkpointSpread(replicas),
 		Garbage: zeroIsNever(int64(n.cfg.Log.Garbage)), Grace: time.Duration(zeroIsNever(int64(n.cfg.Snapshots.Grace))),
-	})
+	}
+	if len(n.cfg.Notices.URLs) > 0 {
+		key, err := n.cfg.Notices.Key()
+		if err != nil {
+			return fmt.Errorf("notices.secret: %w", err)
+		}
+		n.notifier = notify.New(notify.Config{
+			JetStream: n.js, Log: n.log.Name(), Replicas: replicas, URLs: n.cfg.Notices.URLs, Key: key, Row: n.directory.index.Row, Logger: n.logger,
+		})
+		mc.Changed = n.notifier.Changed
+	}
+	n.materializer = materializer.New(mc)
 	return nil
 }
 

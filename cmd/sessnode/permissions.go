@@ -51,7 +51,7 @@ func natsPermissions(role, log string, shards int) (publish, subscribe []string)
 	if role == "writer" {
 		return publish, subscribe
 	}
-	audit := "SESSAUDIT_" + log
+	audit, notices := "SESSAUDIT_"+log, "SESSNOTICES_"+log
 	presence, tokens := "KV_SESSHERE_"+log, "KV_"+tokenstore.BucketName(log)
 	publish = append(publish, "$JS.API.INFO") // requested before a bucket is created; returns the account's limits
 	of("STREAM.PURGE", streams...)            // truncation and erasure
@@ -64,8 +64,10 @@ func natsPermissions(role, log string, shards int) (publish, subscribe []string)
 		of("DIRECT.GET", bucket, bucket+".>")
 		publish = append(publish, "$KV."+strings.TrimPrefix(bucket, "KV_")+".>", "$JS.FC."+bucket+".>")
 	}
-	publish = append(publish, "sessaudit."+log)
-	for _, name := range append(streams, audit, presence, tokens) {
+	publish = append(publish, "sessaudit."+log, "sessnotices."+log+".*", "$JS.ACK."+notices+".>")
+	of("STREAM.CREATE", notices) // when webhooks are first configured
+	of("STREAM.UPDATE", notices)
+	for _, name := range append(streams, audit, presence, tokens, notices) {
 		of("CONSUMER.CREATE", name+".>")
 		of("CONSUMER.MSG.NEXT", name+".*")
 		of("CONSUMER.INFO", name+".*")

@@ -42,6 +42,9 @@ func (n *node) services() []func(context.Context) error {
 	if n.cfg.Closed() { // otherwise no token is needed
 		parts = append(parts, n.tokens.Run)
 	}
+	if n.notifier != nil {
+		parts = append(parts, n.notifier.Run)
+	}
 	if n.disk != nil {
 		parts = append(parts, n.disk.Run)
 	}

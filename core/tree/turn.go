@@ -11,14 +11,20 @@ import (
 // latest entries of a session: whether the last message in them is an answer that
 // calls no tool. It is a hint, since the agent may be about to write more.
 func TurnEnded(d core.Translator, es []core.Entry) bool {
+	_, ended := TurnEnd(d, es)
+	return ended
+}
+
+// TurnEnd is TurnEnded that also returns the index of the answer in es.
+func TurnEnd(d core.Translator, es []core.Entry) (index int, ended bool) {
 	for i := range slices.Backward(es) {
 		for _, it := range slices.Backward(d.Read(es[i])) {
 			if it.Kind == item.Message {
-				return it.Role == item.RoleAssistant && it.Stop != item.StopTools && !callsTool(it)
+				return i, it.Role == item.RoleAssistant && it.Stop != item.StopTools && !callsTool(it)
 			}
 		}
 	}
-	return false
+	return 0, false
 }
 
 func callsTool(it item.Item) bool {

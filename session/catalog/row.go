@@ -16,6 +16,8 @@ type Row struct {
 	Entries  int            `json:"entries"`
 	Seq      uint64         `json:"seq"` // records
 	Holder   *core.Claim    `json:"holder,omitempty"`
+	Heads    []string       `json:"heads,omitempty"` // beside main, the first by name
+	Waits    string         `json:"waits,omitempty"` // the answer after which the agent waits for its user
 	Closed   bool           `json:"closed,omitempty"`
 	Deleted  bool           `json:"deleted,omitempty"` // in the trash, or erased
 	Erased   bool           `json:"erased,omitempty"`

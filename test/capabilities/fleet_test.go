@@ -26,7 +26,7 @@ var elsewhere = map[string]string{
 	"EDGE-11":  "a database is followed: `TestDatabaseIsFollowedWhileItIsWritten`, `TestOpencodeResumesRequestIdentical`",
 	"EDGE-12":  "without a node: `TestRescueRepairsByAppending`, `TestRescueWritesCopiesBelowDir`",
 	"EDGE-14":  "not yet: a suite for other servers",
-	"EDGE-16":  "not yet: hooks",
+	"EDGE-16":  "webhooks and commands: `TestNoticesReachHooks`, `TestNoticeOfAllNodesIsSentOnceToEachURL`",
 	"EDGE-17":  "disks are damaged at random: `TestFlippedBitInRecordIsReportedAndAffectsOneSession`, `TestFlippedBitInBlobOrSnapshotIsReportedAndNotServed`",
 }
 

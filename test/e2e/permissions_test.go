@@ -2,11 +2,13 @@ package e2e_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"errors"
 	"flag"
 	"fmt"
 	"hash/fnv"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -150,7 +152,11 @@ func TestRolesHaveThePermissionsTheyNeed(t *testing.T) {
 	if code := first.Terminate(t); code != 0 {
 		t.Fatalf("exit code %d", code)
 	}
-	node := ns.node(t, bucket, "a", "a-node", "SESS_TOKEN=a-token-of-the-test")
+	hook := &hook{key: []byte("0123456789abcdef01234567")}
+	srv := httptest.NewServer(hook)
+	t.Cleanup(srv.Close)
+	node := ns.node(t, bucket, "a", "a-node", "SESS_TOKEN=a-token-of-the-test",
+		"--notices-urls", srv.URL, "SESS_NOTICES_SECRET=whsec_"+base64.StdEncoding.EncodeToString(hook.key))
 	node.Token = "a-token-of-the-test"
 	h := harness.NewHost(t, node)
 	file, gone := harness.NewFile(t, harness.Shape{Turns: 20, Images: 2}), harness.NewFile(t, harness.Shape{Turns: 3})
@@ -161,6 +167,13 @@ func TestRolesHaveThePermissionsTheyNeed(t *testing.T) {
 		t.Fatal(err)
 	}
 	appendText(t, node.Client(), file.ID, "one more", client.AppendOptions{Writer: claimed.Writer})
+	harness.Await(t, "the webhook has a notice", func() error {
+		_, err := node.Client().Claim(harness.Timeout(t), file.ID, core.ClaimRequest{Agent: "pi", Host: "there", TakeOver: true})
+		if err == nil && len(hook.all()) == 0 {
+			err = errors.New("it has none")
+		}
+		return err
+	})
 	h.Do(t, "ls")
 	h.Do(t, "ps")
 	h.Do(t, "tail", file.ID)

@@ -45,6 +45,13 @@ watch does not take a head from another host.
 --state has what watch remembers between runs. If it is lost, files are compared
 with the log. Only one process can use a state directory.
 
+--on-notice runs a command with sh when another writer takes over a session of the
+log, when a session is split, or when an agent has waited for its user for 5
+seconds. $SESS_NOTICE is session.taken_over, session.split or session.waiting;
+$SESS_NOTICE_TEXT says it in a sentence; $SESS_NOTICE_SESSION and $SESS_NOTICE_HOST
+(of the holder) help to choose. Standard input has it as JSON. Commands run one at
+a time, at most four per second.
+
 --once appends the complete lines and ends. sessctl service install watch runs watch
 whenever the user is logged in.
 
@@ -52,8 +59,12 @@ With -o json: one object per line for each report: kind, path, session, head and
 text.`,
 		Example: `sessctl watch
 sessctl watch --once ~/.pi/agent/sessions
+sessctl watch --on-notice 'notify-send "$SESS_NOTICE_TEXT"'
 sessctl service install watch`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.once && f.onNotice != "" {
+				return cli.Usagef("--on-notice does not go with --once, which ends at once")
+			}
 			roots, err := a.Host().WatchRoots(args)
 			if err != nil {
 				return err
@@ -66,6 +77,7 @@ sessctl service install watch`,
 	}
 	cmd.Flags().StringVar(&f.state, "state", "", "keep the state in `DIR` (default below $XDG_STATE_HOME)")
 	a.SecretsFlag(cmd)
+	cmd.Flags().StringVar(&f.onNotice, "on-notice", "", "run `COMMAND` when a session is taken over or split, or an agent waits for its user")
 	cmd.Flags().BoolVar(&f.once, "once", false, "append the complete lines, and end")
 	return cmd
 }
@@ -80,8 +92,8 @@ func staySmall() {
 }
 
 type watchFlags struct {
-	state string
-	once  bool
+	state, onNotice string
+	once            bool
 }
 
 func (a app) watch(ctx context.Context, roots []follow.Root, f watchFlags) error {
@@ -92,6 +104,9 @@ func (a app) watch(ctx context.Context, roots []follow.Root, f watchFlags) error
 	host, err := a.AgentHost()
 	if err != nil {
 		return err
+	}
+	if f.onNotice != "" {
+		go a.onNotice(ctx, node, f.onNotice)
 	}
 	return agent.Watch(ctx, host, node, agent.WatchOptions{
 		Roots: roots, State: f.state, Once: f.once,

@@ -39,7 +39,8 @@ without a node: of one profile of an agent, or of all. --cwd, --below, --dialect
 With -o json: a list with an object for each session: id, agentId (if the agent's
 own id differs), dialect, cwd, entries, seq (records), name, first (the beginning
 of the first user message), messages, created, modified, usage, size (bytes of
-its lines), and tags, holder, closed, deleted and snapshot if they apply. With
+its lines), and tags, holder, heads (beside main), waits (the answer after which
+the agent waits for its user), closed, deleted and snapshot if they apply. With
 --watch also one object per line for each change: id, row if the session still
 matches, and, for a change, mark. Of files: path, id, dialect, cwd, parents, entries,
 name, first, messages, created, modified, usage and tags.`,
