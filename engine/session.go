@@ -60,13 +60,24 @@ func (s *Session) Refresh(ctx context.Context) error {
 	return s.catchUp(ctx)
 }
 
-// RefreshTo brings the session up to at least record seq, which the caller has seen
-// in the log. It asks the log only if no write of this process stored the record.
-func (s *Session) RefreshTo(ctx context.Context, seq uint64) error {
+// RefreshTo brings the session up to at least record seq, at pos, which the caller has
+// seen in the log. It reads nothing if a write of this process stored the record, and
+// asks the leader only if the replica that answers does not continue the state up to it.
+func (s *Session) RefreshTo(ctx context.Context, seq uint64, pos core.Pos) error {
 	if err := s.lock(ctx); err != nil {
 		return err
 	}
 	defer s.unlock()
+	if s.st.Seq >= seq {
+		return nil
+	}
+	if len(s.pendingLines) == 0 {
+		for r, err := range s.ss.cfg.Log.Read(ctx, s.id, s.end.pos, pos) {
+			if err != nil || s.fold(r) != nil {
+				break // the leader tells why
+			}
+		}
+	}
 	if s.st.Seq >= seq {
 		return nil
 	}

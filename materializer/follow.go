@@ -87,7 +87,7 @@ func (m *Materializer) process(ctx context.Context, shard int, ch stream.Change)
 	case m.isSuspect(shard, ch.Pos), s.Contradicts(ch.Seq, ch.Chain):
 		err = s.Refresh(ctx)
 	case seqOf(s) < ch.Seq:
-		err = s.RefreshTo(ctx, ch.Seq)
+		err = s.RefreshTo(ctx, ch.Seq, ch.Pos)
 	}
 	switch {
 	case errors.Is(err, core.ErrDeleted), err == nil && isErased(s): // a session in the trash can be read

@@ -1,0 +1,55 @@
+package engine_test
+
+import (
+	"context"
+	"iter"
+	"testing"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/memlog"
+	"github.com/sesslog/sesslog/stream/streamtest"
+)
+
+// A countedLog counts its reads.
+type countedLog struct {
+	*memlog.Log
+	lasts, reads int
+}
+
+func (l *countedLog) Last(ctx context.Context, id core.SessionID) (*core.Record, error) {
+	l.lasts++
+	return l.Log.Last(ctx, id)
+}
+
+func (l *countedLog) Read(ctx context.Context, id core.SessionID, after, upTo core.Pos) iter.Seq2[*core.Record, error] {
+	l.reads++
+	return l.Log.Read(ctx, id, after, upTo)
+}
+
+// A materializer that has seen a record in the log reads it from any replica.
+func TestRefreshToAsksTheLeaderOnlyIfTheReplicaLags(t *testing.T) {
+	t.Parallel()
+	l, b := memlog.New("test"), streamtest.NewBlobs()
+	log := &countedLog{Log: l}
+	s := create(t, node(l, b), "session-a", message("aaaa0001"))
+	reader := open(t, node(log, b), "session-a")
+	rec := mustAppend(t, s, "", "", message("aaaa0002"))
+	at, err := l.Last(t.Context(), "session-a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	log.lasts = 0
+	if err := reader.RefreshTo(t.Context(), rec.Cursor.Seq, at.Pos); err != nil {
+		t.Fatal(err)
+	}
+	if log.lasts != 0 {
+		t.Errorf("it asked the leader %d times", log.lasts)
+	}
+	rec = mustAppend(t, s, "", "", message("aaaa0003"))
+	if err := reader.RefreshTo(t.Context(), rec.Cursor.Seq, at.Pos); err != nil { // a replica that lags yields nothing after at
+		t.Fatal(err)
+	}
+	if log.lasts == 0 || state(t, reader).Seq != rec.Cursor.Seq {
+		t.Errorf("it asked the leader %d times and has record %d, want %d", log.lasts, state(t, reader).Seq, rec.Cursor.Seq)
+	}
+}
