@@ -3,10 +3,13 @@ package engine_test
 import (
 	"context"
 	"iter"
+	"log/slog"
 	"testing"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/core/memlog"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
@@ -51,5 +54,24 @@ func TestRefreshToAsksTheLeaderOnlyIfTheReplicaLags(t *testing.T) {
 	}
 	if log.lasts == 0 || state(t, reader).Seq != rec.Cursor.Seq {
 		t.Errorf("it asked the leader %d times and has record %d, want %d", log.lasts, state(t, reader).Seq, rec.Cursor.Seq)
+	}
+}
+
+func TestCheckpointOfTheSoleWriterReadsNothing(t *testing.T) {
+	t.Parallel()
+	for _, sole := range []bool{false, true} {
+		log, b := &countedLog{Log: memlog.New("test")}, streamtest.NewBlobs()
+		ss := engine.NewSessions(engine.Config{
+			Log: full(log), Blobs: b, Snapshots: b, Dialects: dialect.All(), SoleWriter: sole, Logger: slog.New(slog.DiscardHandler),
+		})
+		s := create(t, ss, "session-a", message("aaaa0001"))
+		mustAppend(t, s, "", "", message("aaaa0002"))
+		log.reads = 0
+		if err := tryCheckpoint(t.Context(), s, b); err != nil {
+			t.Fatal(err)
+		}
+		if sole != (log.reads == 0) {
+			t.Errorf("sole writer %v: %d reads", sole, log.reads)
+		}
 	}
 }

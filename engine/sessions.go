@@ -53,6 +53,10 @@ type Config struct {
 	// FlushEvery is how often the brokers flush acknowledged records to disk, 0 for before
 	// each answer. A power failure loses what is not flushed.
 	FlushEvery time.Duration
+	// SoleWriter says that all records of the log go through this process, to a server that
+	// loses none while the process runs. A checkpoint then does not read again what the
+	// session has in memory.
+	SoleWriter bool
 	// Concurrency is how many sessions Truncate processes concurrently. Default 8; 1 for
 	// reproducible simulations.
 	Concurrency int

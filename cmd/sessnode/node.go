@@ -164,7 +164,8 @@ func (n *node) openLog(ctx context.Context) error {
 	n.guard = materializer.NewGuard(log, materializer.NewSnapshots(n.bucket), n.logger)
 	n.sessions = engine.NewSessions(engine.Config{
 		Log: log, Blobs: blobs, Snapshots: n.snapshots, Dialects: dialect.All(), Grace: grace,
-		Host: n.cfg.Node, FlushEvery: flushInterval(n.cfg), Witness: n.guard, Logger: n.logger, Observer: n.metrics.Stream(), Tracer: n.tracer,
+		Host: n.cfg.Node, FlushEvery: flushInterval(n.cfg), SoleWriter: lc.Durable != nil,
+		Witness: n.guard, Logger: n.logger, Observer: n.metrics.Stream(), Tracer: n.tracer,
 	})
 	n.onClose(n.closeSessions)
 	// Truncation, repair and deletion rely on snapshots in the object store, not on
