@@ -141,7 +141,7 @@ func (m *Materializer) unreadable(ch stream.Change, err error) {
 
 // rowEvery is the least time between two rows of a session. A row that took long is
 // made again only after twenty times as long.
-const rowEvery = 250 * time.Millisecond
+const rowEvery = time.Second
 
 // renew makes a session's row, after its last record ch was noted.
 func (m *Materializer) renew(ctx context.Context, s *engine.Session, ch stream.Change) {
