@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"time"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/materializer"
@@ -73,6 +74,11 @@ func (x *Index) mergeMore(ctx context.Context) {
 	if err := x.db.mergeMore(ctx); isCorrupt(err) {
 		x.report(err)
 	}
+	if x.db.merging != merged {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		x.erasing = true
+	}
 }
 
 // A batch is written at once: changes, the oldest first, and the floors that are
@@ -96,6 +102,7 @@ func (x *Index) take() batch {
 		}
 	}
 	x.inFlight, x.pending, x.order, x.weight = x.pending, map[core.SessionID]*change{}, nil, 0
+	x.flushed, x.erasing = time.Now(), false
 	return b
 }
 
@@ -116,8 +123,7 @@ func (x *Index) committed(b batch) {
 	}
 	x.inFlight, x.live = nil, x.db.live
 	if len(b.changes) > 0 {
-		close(x.changed)
-		x.changed = make(chan struct{})
+		x.announce()
 	}
 }
 
@@ -193,6 +199,5 @@ func (x *Index) rebuild(ctx context.Context) {
 	clear(x.saved)
 	clear(x.recent[0])
 	clear(x.recent[1])
-	close(x.changed)
-	x.changed = make(chan struct{})
+	x.announce()
 }

@@ -44,7 +44,9 @@ type Index struct {
 	lost     map[int]bool
 	dropped  bool // something that was put is lost until the next start
 	live     int
-	changed  chan struct{} // closed and replaced when rows change
+	changed  chan struct{} // closed when rows change; nil if no caller waits for that
+	flushed  time.Time     // when the last write began
+	erasing  bool          // the file has, or may have, text that must not stay there
 	damaged  bool          // a query found the file corrupt
 	failure  error         // of the last write; only the holder of writing changes it
 }
@@ -74,9 +76,14 @@ const (
 	maxRecent  = 1 << 15
 )
 
-// flushEvery is how long a put may be in memory only. What a crash loses of it is
-// read from the log again.
-const flushEvery = time.Second
+// A put may be in memory only for flushEvery, or for tick if a client follows changes. What
+// a crash loses of it is read from the log again. Large writes cost less for each text, but
+// one of more than batchWeight would delay queries.
+const (
+	tick        = time.Second
+	flushEvery  = 5 * time.Second
+	batchWeight = 4 << 20
+)
 
 // Open opens the index in a file, and creates it if there is none. A file that is
 // corrupt, or of another version or log, is removed with a warning and created
@@ -104,7 +111,7 @@ func Open(ctx context.Context, cfg Config) (*Index, error) {
 		cfg: cfg, db: db, live: db.live,
 		pending: map[core.SessionID]*change{}, floors: maps.Clone(db.floors), saved: maps.Clone(db.floors),
 		recent: [2]map[core.SessionID]progress{{}, {}},
-		lost:   map[int]bool{}, changed: make(chan struct{}),
+		lost:   map[int]bool{},
 	}
 	return x, nil
 }
@@ -131,23 +138,16 @@ func (x *Index) Put(v materializer.View) {
 	c := x.pendingOf(v.Row.ID)
 	if c.view == nil || c.view.Row.Seq < v.Row.Seq {
 		x.weight -= c.weight
-		c.view, c.weight = &v, x.weigh(&v)
+		p := x.recentOf(v.Row.ID)
+		c.view, c.weight = &v, p.weigh(&v)
 		x.weight += c.weight
+		x.erasing = x.erasing || v.Row.Erased || p.growth != nil && p.growth != v.Growth
 	}
 	full := x.isFull()
 	x.mu.Unlock()
 	if full {
 		x.flush(context.Background()) //nolint:contextcheck // what was put is written even when its caller has gone
 	}
-}
-
-// weigh returns how many bytes of v were not written recently. x.mu is held.
-func (x *Index) weigh(v *materializer.View) int64 {
-	p := x.recentOf(v.Row.ID)
-	if p.growth == nil || p.growth != v.Growth {
-		return v.Row.Size
-	}
-	return v.Row.Size - p.size
 }
 
 // recentOf returns what was written recently of a session. x.mu is held.
@@ -189,6 +189,7 @@ func (x *Index) Forget(id core.SessionID) {
 	c := x.pendingOf(id)
 	x.weight -= c.weight
 	c.forget, c.view, c.weight = true, nil, 0
+	x.erasing = true
 }
 
 // ForgetIf drops the rows and texts of all sessions that match.
@@ -333,7 +334,18 @@ func (x *Index) Len() int {
 func (x *Index) Changed() <-chan struct{} {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	if x.changed == nil {
+		x.changed = make(chan struct{})
+	}
 	return x.changed
+}
+
+// announce wakes the callers that wait for changes. x.mu is held.
+func (x *Index) announce() {
+	if x.changed != nil {
+		close(x.changed)
+		x.changed = nil
+	}
 }
 
 // Sync returns when queries see everything that was put before, or when that cannot be
@@ -352,12 +364,14 @@ func (x *Index) Sync(ctx context.Context) {
 
 // Run writes what was put until ctx ends, and a last time then. The error is never nil.
 func (x *Index) Run(ctx context.Context) error {
-	t := time.NewTicker(flushEvery)
+	t := time.NewTicker(tick)
 	defer t.Stop()
 	for {
 		select {
 		case <-t.C:
-			x.flush(ctx)
+			if x.isDue() {
+				x.flush(ctx)
+			}
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 			defer cancel()
@@ -365,6 +379,13 @@ func (x *Index) Run(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// isDue reports whether Run must write now.
+func (x *Index) isDue() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.changed != nil || x.weight >= batchWeight || x.damaged || x.failure != nil || x.erasing || time.Since(x.flushed) >= flushEvery
 }
 
 // report schedules a rebuild if err means that the file is corrupt.

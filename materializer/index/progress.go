@@ -42,3 +42,11 @@ func (p *progress) add(es []core.Entry) {
 	}
 	p.texts += len(es)
 }
+
+// weigh returns how many bytes of v are not in p.
+func (p *progress) weigh(v *materializer.View) int64 {
+	if p.growth == nil || p.growth != v.Growth {
+		return v.Row.Size
+	}
+	return v.Row.Size - p.size
+}

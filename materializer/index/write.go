@@ -59,7 +59,8 @@ func (f *file) write(ctx context.Context, b batch) error {
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback() //nolint:errcheck // after Commit it does nothing
+	defer tx.Rollback()              //nolint:errcheck // after Commit it does nothing
+	ctx = context.WithoutCancel(ctx) // the driver starts a goroutine for each statement that can be canceled
 	w := &writer{ctx: ctx, tx: tx, stmts: make(map[string]*sql.Stmt, len(f.stmts)), change: f.change, live: f.live, had: b.had, now: b.now}
 	for name, s := range f.stmts {
 		w.stmts[name] = tx.StmtContext(ctx, s)
