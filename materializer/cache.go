@@ -18,7 +18,8 @@ import (
 
 // A Cache keeps open sessions in memory, and drops the least recently used ones
 // when they exceed its limit. Sessions grow while they are cached, so it weighs
-// them again when it trims. Its methods may be called from several goroutines.
+// them again when it trims, which the materializer makes it do once a second. Its
+// methods may be called from several goroutines.
 type Cache struct {
 	sessions *engine.Sessions
 	limit    int64
@@ -31,12 +32,14 @@ type Cache struct {
 	mu    sync.Mutex
 	byID  map[core.SessionID]*list.Element
 	order *list.List // of *cached, most recently used first
+	sum   int64      // of their weights
 }
 
 // A cached is a session in a Cache, and what makes its rows.
 type cached struct {
 	*engine.Session
 	rows    rowMaker
+	weight  int64         // its size when it was weighed last
 	lease   *memory.Lease // its size, until it is dropped and no request uses it
 	users   int           // pins that have it
 	dropped bool
@@ -186,8 +189,19 @@ func (c *Cache) put(s *engine.Session, lease *memory.Lease) *cached {
 	}
 	kept := &cached{Session: s, lease: lease}
 	c.byID[s.ID()] = c.order.PushFront(kept)
-	c.trim()
+	c.weigh(kept)
+	if c.sum > c.limit {
+		c.trim()
+	}
 	return kept
+}
+
+// weigh sets the weight of s, which is in the cache, to its current size.
+func (c *Cache) weigh(s *cached) {
+	size := s.Size()
+	c.sum += size - s.weight
+	s.weight = size
+	s.lease.Resize(size)
 }
 
 // drop removes e from the cache. Callers that hold it may still use it, and it counts
@@ -196,6 +210,7 @@ func (c *Cache) drop(e *list.Element) {
 	s := e.Value.(*cached)
 	c.order.Remove(e)
 	delete(c.byID, s.ID())
+	c.sum -= s.weight
 	s.dropped = true
 	if s.users == 0 {
 		s.lease.Release()
@@ -221,15 +236,14 @@ func (c *Cache) shrink() {
 
 // trim drops the least recently used sessions until the rest fits, except those
 // that have the only copy of lines (see engine.Session.HasPendingRepair) and those in
-// use. It asks each for its current size.
+// use. It weighs each again.
 func (c *Cache) trim() {
 	var sum int64
 	for e := c.order.Front(); e != nil; {
 		next := e.Next()
 		s := e.Value.(*cached)
-		size := s.Size()
-		sum += size
-		s.lease.Resize(size)
+		c.weigh(s)
+		sum += s.weight
 		if sum > c.limit && e != c.order.Front() && s.mayDrop() {
 			c.drop(e)
 		}
