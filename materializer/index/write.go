@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -335,6 +336,7 @@ func (w *writer) inOrder(ops []docOp) error {
 		if err := w.doc(&ops[i]); err != nil {
 			return err
 		}
+		runtime.Gosched() // requests are more urgent
 	}
 	return nil
 }
