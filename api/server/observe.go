@@ -171,13 +171,16 @@ func (s *Server) traced(r *http.Request) (_ *http.Request, end func(status int))
 	if route == "" {
 		route = "none"
 	}
-	attrs := []attribute.KeyValue{
-		attribute.String("http.request.method", r.Method), attribute.String("http.route", route), attribute.String("sess.request", RequestID(r.Context())),
+	ctx, span := s.cfg.Tracer.Start(ctx, route, trace.WithSpanKind(trace.SpanKindServer))
+	switch {
+	case span.IsRecording():
+		span.SetAttributes(attribute.String("http.request.method", r.Method), attribute.String("http.route", route), attribute.String("sess.request", RequestID(ctx)))
+		if id, err := core.ParseSessionID(r.PathValue("id")); err == nil {
+			span.SetAttributes(spans.Session(id))
+		}
+	case !span.SpanContext().IsValid(): // neither the node nor the caller traces
+		return r, func(int) {}
 	}
-	if id, err := core.ParseSessionID(r.PathValue("id")); err == nil {
-		attrs = append(attrs, spans.Session(id))
-	}
-	ctx, span := s.cfg.Tracer.Start(ctx, route, trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(attrs...))
 	return r.WithContext(ctx), func(status int) {
 		span.SetAttributes(attribute.Int("http.response.status_code", status))
 		if status == 0 || status >= 500 {
