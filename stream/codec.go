@@ -205,8 +205,11 @@ func (f *frame) plain() ([]byte, error) {
 	return b, nil
 }
 
+// encoder compresses with the fastest level: the log keeps a body only until a snapshot covers
+// it, and the next append of its session waits for the encoder. The default level takes twice
+// the time to save 6 %.
 var encoder = sync.OnceValue(func() *zstd.Encoder {
-	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderConcurrency(2))
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(2))
 	if err != nil {
 		panic(err) // the options are constants
 	}
