@@ -34,7 +34,7 @@ func (q *request) fill(st *core.State, pending []core.Entry) ([]core.Entry, erro
 			es[i] = e
 			continue
 		}
-		e, err := q.fillLine(st, pending, i, line, leaf, at)
+		e, err := q.fillLine(st, pending, i, line, leaf, &at)
 		if err != nil {
 			return nil, &core.LineError{Line: i + 1, Err: err}
 		}
@@ -136,11 +136,11 @@ type positions struct {
 }
 
 // newPositions counts the entries of st, and those that will follow them.
-func newPositions(st *core.State, pending []core.Entry) *positions {
+func newPositions(st *core.State, pending []core.Entry) positions {
 	if !st.Dialect.Linear() {
-		return &positions{}
+		return positions{}
 	}
-	p := &positions{next: 1, byID: make(map[string]int, len(st.Entries)+len(pending))}
+	p := positions{next: 1, byID: make(map[string]int, len(st.Entries)+len(pending))}
 	for _, es := range [][]core.Entry{st.Entries, pending} {
 		for _, e := range es {
 			p.put(e)

@@ -53,16 +53,16 @@ func (s *Session) span(ctx context.Context, name string, attrs ...attribute.KeyV
 // batchSpan starts the span of a batch's record, in the trace of the first request.
 // It links the others.
 func (s *Session) batchSpan(ctx context.Context, batch []*request) (context.Context, trace.Span) {
-	var links []trace.Link
+	var links []trace.SpanStartOption
 	for _, q := range batch[1:] {
 		if q.span.IsValid() {
-			links = append(links, trace.Link{SpanContext: q.span})
+			links = append(links, trace.WithLinks(trace.Link{SpanContext: q.span}))
 		}
 	}
 	if batch[0].span.IsValid() {
 		ctx = trace.ContextWithSpanContext(ctx, batch[0].span)
 	}
-	ctx, span := s.ss.cfg.Tracer.Start(ctx, "record", trace.WithLinks(links...))
+	ctx, span := s.ss.cfg.Tracer.Start(ctx, "record", links...)
 	if span.IsRecording() {
 		span.SetAttributes(spans.Session(s.id), attribute.Int("sess.requests", len(batch)))
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math/bits"
+	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -207,7 +208,7 @@ func appendUnit(dst []byte, r rune) []byte {
 // AppendString appends text in quotes, as JSON.stringify writes a string.
 // Invalid UTF-8 becomes U+FFFD.
 func AppendString(dst []byte, text string) []byte {
-	dst = append(dst, '"')
+	dst = append(slices.Grow(dst, len(text)+2), '"')
 	for len(text) > 0 {
 		run := 0
 		for run < len(text) && plain[text[run]] {

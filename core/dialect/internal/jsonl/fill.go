@@ -38,7 +38,7 @@ func Fill(line []byte, f core.Fields) (core.Entry, error) {
 func fillTidy(e core.Entry, members []Member, values [3]string) core.Entry {
 	var v [len(filledMembers)]jsjson.Value
 	jsjson.Tidy(e.Line).Pick(filledMembers[:], v[:])
-	var missing []byte
+	missing := make([]byte, 0, filledSize)
 	for i, to := range []*string{&e.ID, &e.Parent, &e.Time} {
 		if v[i] == nil && members[i].Value != nil {
 			missing = appendMember(missing, members[i])
@@ -51,6 +51,9 @@ func fillTidy(e core.Entry, members []Member, values [3]string) core.Entry {
 	}
 	return e
 }
+
+// filledSize is the size of the members that most lines lack.
+const filledSize = 192
 
 var filledMembers = [...]string{"id", "parentId", "timestamp", "message"}
 
