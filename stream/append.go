@@ -2,8 +2,11 @@ package stream
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -41,9 +44,9 @@ func (l *Log) Append(ctx context.Context, id core.SessionID, after core.Pos, r *
 	if text := spans.Text(ctx); text != "" {
 		m.Header.Set(hdrTrace, text)
 	}
-	expect := jetstream.WithExpectLastSequencePerSubject(uint64(after))
+	m.Header.Set(jetstream.ExpectedLastSubjSeqHeader, strconv.FormatUint(uint64(after), 10))
 	for {
-		pos, err := l.publish(ctx, shard, m, expect)
+		pos, err := l.publish(ctx, shard, m)
 		if err == nil {
 			return pos, l.refreshBlob(ctx, f.spill, r.Body, began)
 		}
@@ -69,21 +72,50 @@ func (l *Log) refreshBlob(ctx context.Context, spill core.Digest, body []byte, b
 }
 
 // publish stores m in a shard, in one try, and counts its size.
-func (l *Log) publish(ctx context.Context, shard int, m *nats.Msg, opts ...jetstream.PublishOpt) (core.Pos, error) {
+func (l *Log) publish(ctx context.Context, shard int, m *nats.Msg) (core.Pos, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, fmt.Errorf("canceled before it was sent: %w: %w", err, core.ErrUnavailable)
 	}
 	ctx, cancel := context.WithTimeout(ctx, l.cfg.AckWait)
 	defer cancel()
-	opts = append(opts, jetstream.WithExpectStream(streamName(l.cfg.Name, shard)), jetstream.WithRetryAttempts(0))
-	ack, err := l.js.PublishMsg(ctx, m, opts...)
+	stream := streamName(l.cfg.Name, shard)
+	m.Header.Set(jetstream.ExpectedStreamHeader, stream)
+	reply, err := l.nc.RequestMsgWithContext(ctx, m)
 	if err != nil {
 		return 0, mapError(err)
 	}
-	if err := l.written(ctx, shard, core.Pos(ack.Sequence)); err != nil {
+	pos, err := readAck(reply.Data, stream)
+	if err != nil {
+		return 0, mapError(err)
+	}
+	if err := l.written(ctx, shard, pos); err != nil {
 		return 0, err
 	}
 	l.countStored(shard, m)
+	return pos, nil
+}
+
+// readAck returns the position in the server's answer to a publish. It reads the usual
+// answer without the package json, which takes a tenth of the time of a publish.
+func readAck(answer []byte, stream string) (core.Pos, error) {
+	if rest, ok := strings.CutPrefix(string(answer), `{"stream":"`+stream+`","seq":`); ok && strings.HasSuffix(rest, "}") {
+		if pos, err := strconv.ParseUint(rest[:len(rest)-1], 10, 64); err == nil && pos > 0 {
+			return core.Pos(pos), nil
+		}
+	}
+	var ack struct {
+		Error *jetstream.APIError `json:"error"`
+		jetstream.PubAck
+	}
+	if err := json.Unmarshal(answer, &ack); err != nil {
+		return 0, fmt.Errorf("%w: %w", jetstream.ErrInvalidJSAck, err)
+	}
+	if ack.Error != nil {
+		return 0, ack.Error
+	}
+	if ack.Stream != stream || ack.Sequence == 0 {
+		return 0, jetstream.ErrInvalidJSAck
+	}
 	return core.Pos(ack.Sequence), nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -20,14 +21,14 @@ const barrierToken = "~read"
 
 func barrierSubject(log string, shard int) string { return shardSubject(log, shard) + barrierToken }
 
-// barrier stores a barrier in a shard and returns its position. It returns
-// core.ErrFull above barrierLimit. A barrier that may have been stored proves nothing
-// and can be retried, so it is core.ErrUnavailable.
-func (l *Log) barrier(ctx context.Context, shard int, opts ...jetstream.PublishOpt) (core.Pos, error) {
+// barrier stores a barrier in a shard and returns its position. The server checks what
+// the headers in expect say. It returns core.ErrFull above barrierLimit. A barrier that
+// may have been stored proves nothing and can be retried, so it is core.ErrUnavailable.
+func (l *Log) barrier(ctx context.Context, shard int, expect nats.Header) (core.Pos, error) {
 	if err := l.below(shard, barrierLimit, "barriers"); err != nil {
 		return 0, err
 	}
-	pos, err := l.publish(ctx, shard, nats.NewMsg(barrierSubject(l.cfg.Name, shard)), opts...)
+	pos, err := l.publish(ctx, shard, &nats.Msg{Subject: barrierSubject(l.cfg.Name, shard), Header: expect})
 	if errors.Is(err, core.ErrUncertain) {
 		err = fmt.Errorf("%v: %w", err, core.ErrUnavailable)
 	}
@@ -40,7 +41,10 @@ var _ core.Prover = (*Log)(nil)
 // session's last record is the one at last, and a leader that lost its quorum cannot
 // store it.
 func (l *Log) Prove(ctx context.Context, id core.SessionID, last core.Pos) error {
-	_, err := l.barrier(ctx, l.Shard(id), jetstream.WithExpectLastSequenceForSubject(uint64(last), l.subject(id)))
+	_, err := l.barrier(ctx, l.Shard(id), nats.Header{
+		jetstream.ExpectedLastSubjSeqHeader:     {strconv.FormatUint(uint64(last), 10)},
+		jetstream.ExpectedLastSubjSeqSubjHeader: {l.subject(id)},
+	})
 	if err != nil {
 		return fmt.Errorf("barrier for session %s: %w", id, err)
 	}
@@ -69,7 +73,7 @@ func (l *Log) ProveEndsBefore(ctx context.Context, shard int, pos core.Pos) (boo
 	if l.below(shard, barrierLimit, "barriers") != nil {
 		return true, nil
 	}
-	at, err := l.barrier(ctx, shard)
+	at, err := l.barrier(ctx, shard, nats.Header{})
 	if err != nil {
 		return false, fmt.Errorf("barrier in shard %d: %w", shard, err)
 	}

@@ -235,3 +235,30 @@ func TestShardOfMatchesNATSPartition(t *testing.T) {
 		}
 	}
 }
+
+func TestReadAck(t *testing.T) {
+	t.Parallel()
+	for answer, want := range map[string]core.Pos{
+		`{"stream":"S","seq":7}`:                  7,
+		`{"stream":"S", "seq":7}`:                 7,
+		`{"stream":"S","seq":7,"duplicate":true}`: 7,
+		`{"stream":"S","domain":"d","seq":7}`:     7,
+	} {
+		if got, err := readAck([]byte(answer), "S"); got != want || err != nil {
+			t.Errorf("%s: %d, %v", answer, got, err)
+		}
+	}
+	for answer, want := range map[string]error{
+		`{"error":{"code":400,"err_code":10071,"description":"wrong last sequence: 3"},"stream":"S","seq":0}`: core.ErrConflict,
+		`{"stream":"S","seq":0}`:  core.ErrUncertain,
+		`{"stream":"T","seq":7}`:  core.ErrUncertain,
+		`{"stream":"S","seq":7`:   core.ErrUncertain,
+		`{"stream":"S","seq":-7}`: core.ErrUncertain,
+		`{}`:                      core.ErrUncertain,
+		``:                        core.ErrUncertain,
+	} {
+		if got, err := readAck([]byte(answer), "S"); got != 0 || !errors.Is(mapError(err), want) {
+			t.Errorf("%s: %d, %v", answer, got, err)
+		}
+	}
+}

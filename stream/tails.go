@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -58,7 +60,7 @@ func (l *Log) Tails(ctx context.Context, shard int, strict bool) (Tails, error) 
 // there is space for one.
 func (l *Log) endOf(ctx context.Context, shard int, prove bool) (at core.Pos, proved bool, err error) {
 	if prove && l.below(shard, barrierLimit, "barriers") == nil {
-		at, err := l.barrier(ctx, shard)
+		at, err := l.barrier(ctx, shard, nats.Header{})
 		if err != nil {
 			return 0, false, fmt.Errorf("barrier in shard %d: %w", shard, err)
 		}

@@ -36,7 +36,7 @@ var rules = []rule{
 	},
 	{
 		"P1", "an append is answered before its flush", "stream/append.go",
-		"\tif err := l.written(ctx, shard, core.Pos(ack.Sequence)); err != nil {\n\t\treturn 0, err\n\t}\n", "",
+		"\tif err := l.written(ctx, shard, pos); err != nil {\n\t\treturn 0, err\n\t}\n", "",
 		"test/powercut TestEveryAnswerFollowsItsFlush",
 	},
 	{
