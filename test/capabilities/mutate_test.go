@@ -126,6 +126,10 @@ var generalMutations = []mutation{
 		"	maps.Copy(models, more.Models)\n", "",
 	},
 	{
+		"dangling/PI-02", "headers are entries", "core/dialect/internal/tree/admit.go",
+		"slices.Contains(headers, e.Type) {", "slices.Contains(headers, e.Type) && false {",
+	},
+	{
 		"dangling", "targets need not exist", "core/dialect/internal/tree/admit.go",
 		"!s.Has(it.Target) {", "!s.Has(it.Target) && false {",
 	},

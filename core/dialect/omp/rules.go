@@ -12,5 +12,8 @@ func (Dialect) Keeps(es []core.Entry) bool { return jsonl.Spoken(es, "assistant"
 // ImageStore is "blobs": omp keeps images of 1,024 characters and more there.
 func (Dialect) ImageStore() string { return "blobs" }
 
-// Admit refuses labels and compactions that name an entry which does not exist.
-func (d Dialect) Admit(s core.Admission, e core.Entry) error { return tree.Admit(s, e, d.Read) }
+// Admit refuses a second header, and labels and compactions that name an entry which
+// does not exist.
+func (d Dialect) Admit(s core.Admission, e core.Entry) error {
+	return tree.Admit(s, e, d.Read, typeHeader)
+}

@@ -10,5 +10,8 @@ import (
 // for; an empty answer or a failed one counts.
 func (Dialect) Keeps(es []core.Entry) bool { return jsonl.Spoken(es, "assistant") }
 
-// Admit refuses labels and compactions that name an entry which does not exist.
-func (d Dialect) Admit(s core.Admission, e core.Entry) error { return trees.Admit(s, e, d.Read) }
+// Admit refuses a second header, and labels and compactions that name an entry which
+// does not exist.
+func (d Dialect) Admit(s core.Admission, e core.Entry) error {
+	return trees.Admit(s, e, d.Read, typeHeader, typeHeaderByBook)
+}

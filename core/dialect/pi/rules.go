@@ -15,5 +15,8 @@ func (d Dialect) Keeps(es []core.Entry) bool {
 	return jsonl.Spoken(es, "user", "assistant")
 }
 
-// Admit refuses labels and compactions that name an entry which does not exist.
-func (d Dialect) Admit(s core.Admission, e core.Entry) error { return tree.Admit(s, e, d.Read) }
+// Admit refuses a second header, and labels and compactions that name an entry which
+// does not exist.
+func (d Dialect) Admit(s core.Admission, e core.Entry) error {
+	return tree.Admit(s, e, d.Read, typeHeader)
+}

@@ -2,14 +2,19 @@ package tree
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/item"
 )
 
 // Admit refuses a label and a compaction that name an entry which does not
-// exist. read is the dialect's Read.
-func Admit(s core.Admission, e core.Entry, read func(core.Entry) []item.Item) error {
+// exist, and a header: entries after it would not continue what is before it. read
+// is the dialect's Read, headers are the types of its headers.
+func Admit(s core.Admission, e core.Entry, read func(core.Entry) []item.Item, headers ...string) error {
+	if slices.Contains(headers, e.Type) {
+		return fmt.Errorf("it is a header, and the session has one: %w", core.ErrInvalid)
+	}
 	if e.Type != "label" && e.Type != "compaction" {
 		return nil
 	}
