@@ -11,11 +11,15 @@ import (
 // A Moment is a state of a session in the past: after the record with number Seq,
 // or after the record that added Entry.
 type Moment struct {
-	Seq   uint64
-	Entry string // if Seq is 0
+	Seq    uint64
+	Cursor core.Cursor // if not zero, that of the record with number Seq
+	Entry  string      // if Seq is 0
 }
 
 func (m Moment) String() string {
+	if m.Cursor.Seq > 0 {
+		return fmt.Sprintf("record %v", m.Cursor)
+	}
 	if m.Seq > 0 {
 		return fmt.Sprintf("record %d", m.Seq)
 	}
@@ -24,7 +28,7 @@ func (m Moment) String() string {
 
 func (m Moment) isAt(st *core.State) bool {
 	if m.Seq > 0 {
-		return st.Seq == m.Seq
+		return st.Seq == m.Seq && (m.Cursor.Seq == 0 || st.Cursor() == m.Cursor)
 	}
 	_, ok := st.Entry(m.Entry)
 	return ok

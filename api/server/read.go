@@ -46,19 +46,30 @@ func viewAt(r *http.Request, sess *engine.Session, f func(*core.State) error) er
 	if at == "" {
 		return sess.View(f)
 	}
-	m := engine.Moment{}
-	var isEntry bool
-	if m.Entry, isEntry = strings.CutPrefix(at, "entry:"); !isEntry {
-		var err error
-		number, _, _ := strings.Cut(at, "-") // of a cursor
-		if m.Seq, err = strconv.ParseUint(number, 10, 64); err != nil {
-			m.Seq = 0
-		}
-	}
-	if m.Seq == 0 && m.Entry == "" || m.Seq == 0 && !isEntry {
-		return fmt.Errorf("at=%.64q: use the number of a record, or entry:ID: %w", at, core.ErrInvalid)
+	m, err := momentOf(at)
+	if err != nil {
+		return err
 	}
 	return sess.ViewAt(r.Context(), m, f)
+}
+
+// momentOf reads at: the number of a record, a cursor, or entry:ID.
+func momentOf(at string) (m engine.Moment, err error) {
+	var isEntry bool
+	if m.Entry, isEntry = strings.CutPrefix(at, "entry:"); isEntry && m.Entry != "" {
+		return m, nil
+	}
+	m.Entry = ""
+	if strings.Contains(at, "-") {
+		m.Cursor, err = core.ParseCursor(at)
+		m.Seq = m.Cursor.Seq
+	} else {
+		m.Seq, err = strconv.ParseUint(at, 10, 64)
+	}
+	if err != nil || m.Seq == 0 {
+		return m, fmt.Errorf("at=%.64q: use the number of a record, a cursor, or entry:ID: %w", at, core.ErrInvalid)
+	}
+	return m, nil
 }
 
 // answerInfo answers with the session as it is in memory.

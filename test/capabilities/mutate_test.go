@@ -98,6 +98,10 @@ var generalMutations = []mutation{
 		"if at == \"\" {\n\t\treturn sess.View(f)", "if at != \"-\" {\n\t\treturn sess.View(f)",
 	},
 	{
+		"time_travel/FLEET-22", "a record of another history is the same", "engine/viewat.go",
+		"(m.Cursor.Seq == 0 || st.Cursor() == m.Cursor)", "(m.Cursor.Seq == 0 || st.Seq == m.Seq)",
+	},
+	{
 		"time_travel/FLEET-17", "unknown query parameters are ignored", "api/server/query.go",
 		"if !slices.Contains(known, name) {", "if false {",
 	},
