@@ -196,6 +196,10 @@ var piMutations = []mutation{
 		"from = root", "from = \"-\"",
 	},
 	{
+		"pi_manage/PI-17", "a directory that begins with a dot is stored as it is", "cmd/sessctl/internal/cli/directory.go",
+		"return filepath.Abs(dir)", "return dir, nil",
+	},
+	{
 		"pi_manage/PI-17", "a session is never continued", "session/session.go",
 		"if len(found) == 0 {", "if len(found) >= 0 {",
 	},

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,7 +52,7 @@ func (f *FilterFlags) Add(cmd *cobra.Command) {
 // Options validates the flags and returns them as options of a request.
 func (f *FilterFlags) Options(now time.Time) (catalog.Filter, error) {
 	var errs []error
-	cwd, err := absolute(f.cwd)
+	cwd, err := Directory(f.cwd)
 	if err != nil {
 		errs = append(errs, err)
 	}
@@ -114,16 +113,6 @@ func ParseSort(o *catalog.Filter, by string) error {
 	}
 	o.Sort = catalog.Sorts[i]
 	return nil
-}
-
-// absolute makes a directory absolute if it begins with a dot. Others may be those of
-// another host.
-func absolute(dir string) (string, error) {
-	first, _, _ := strings.Cut(filepath.ToSlash(dir), "/")
-	if first != "." && first != ".." {
-		return dir, nil
-	}
-	return filepath.Abs(dir)
 }
 
 // FlagValue parses the value s of the flag name into to. An empty s is skipped.

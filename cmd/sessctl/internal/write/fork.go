@@ -50,6 +50,9 @@ func (a app) fork(ctx context.Context, arg string, r api.ForkRequest) error {
 	if err != nil {
 		return err
 	}
+	if r.CWD, err = cli.Directory(r.CWD); err != nil {
+		return err
+	}
 	if r.ID == "" { // chosen here, so that a retry creates no second session
 		r.ID = string(newid.Session(ulid.Make()))
 	}

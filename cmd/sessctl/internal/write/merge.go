@@ -55,6 +55,9 @@ func (a app) merge(ctx context.Context, first, second string, r api.MergeRequest
 		return err
 	}
 	r.Head, r.With, r.WithHead = head, string(with), withHead
+	if r.CWD, err = cli.Directory(r.CWD); err != nil {
+		return err
+	}
 	if r.ID == "" { // chosen here, so that a retry creates no second session
 		r.ID = string(newid.Session(ulid.Make()))
 	}

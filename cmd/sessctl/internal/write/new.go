@@ -1,9 +1,9 @@
 package write
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"os"
 
 	"github.com/oklog/ulid/v2"
 	"github.com/spf13/cobra"
@@ -78,10 +78,8 @@ func (a app) create(ctx context.Context, c api.Create, parents []string, kind st
 			c.Parents = append(c.Parents, api.ParentRef{Session: string(id), Kind: kind})
 		}
 	}
-	if c.CWD == "" {
-		if c.CWD, err = os.Getwd(); err != nil {
-			return err
-		}
+	if c.CWD, err = cli.Directory(cmp.Or(c.CWD, ".")); err != nil {
+		return err
 	}
 	if goOn {
 		last, err := latest(ctx, node, c)
