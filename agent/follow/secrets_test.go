@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/sesslog/sesslog/agent/eventdb/eventdbtest"
 	"github.com/sesslog/sesslog/agent/follow"
 	"github.com/sesslog/sesslog/agent/secrets"
 	"github.com/sesslog/sesslog/api"
@@ -155,6 +158,12 @@ func TestSecretsOfPackedSessionsStayOnTheHost(t *testing.T) {
 	if strings.Contains(got, ourSecret) || strings.Count(got, ourMask) != 3 {
 		t.Errorf("want three masks:\n%s", got)
 	}
+	s.keepsNoSecret(t)
+}
+
+// keepsNoSecret fails if the follower's own files have the secret.
+func (s *setup) keepsNoSecret(t *testing.T) {
+	t.Helper()
 	err := filepath.WalkDir(s.state, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -167,5 +176,65 @@ func TestSecretsOfPackedSessionsStayOnTheHost(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Codex compresses old rollouts.
+func TestSecretsOfCompressedRolloutsStayOnTheHost(t *testing.T) {
+	t.Parallel()
+	s := masking(t, newSetup(t, startCluster(t).node(t), t.TempDir()), secrets.Masked)
+	const id = "01990000-0000-7000-8000-000000000001"
+	home := filepath.Join(s.dir, "codex", "sessions")
+	day := filepath.Join(home, "2026", "01", "02")
+	if err := os.MkdirAll(day, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	said := func(text string) string {
+		return `{"timestamp":"2026-01-02T03:04:06.000Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"` + text + `"}]}}` + "\n"
+	}
+	rollout := `{"timestamp":"2026-01-02T03:04:05.000Z","type":"session_meta","payload":{"id":"` + id + `","timestamp":"2026-01-02T03:04:05.000Z","cwd":"/w","originator":"codex_exec","cli_version":"0.169.0","source":"exec"}}` + "\n" +
+		said("it is "+ourSecret) + said("again "+ourSecret)
+	e, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(day, "rollout-2026-01-02T03-04-05-"+id+".jsonl.zst"), string(e.EncodeAll([]byte(rollout), nil)))
+	s.rootAt(t, follow.Root{Path: home, Dialect: "codex"})
+	s.flush(t)
+	if got := string(bytes.Join(entries(t, s.node, id), []byte("\n"))); strings.Contains(got, ourSecret) || strings.Count(got, ourMask) != 2 {
+		t.Errorf("want two masks:\n%s", got)
+	}
+	s.keepsNoSecret(t)
+}
+
+// opencode keeps sessions in a database.
+func TestSecretsOfADatabaseStayOnTheHost(t *testing.T) {
+	t.Parallel()
+	s := masking(t, newSetup(t, startCluster(t).node(t), t.TempDir()), secrets.Masked)
+	db := eventdbtest.New(t, filepath.Join(s.dir, "opencode", "opencode.db"))
+	root := follow.Root{Path: db.Path, Dialect: "opencode"}
+	want := 0
+	say := func() {
+		t.Helper()
+		db.Say(t, opencodeID, "it is "+ourSecret)
+		s.flush(t)
+		want++
+		if got := string(bytes.Join(entries(t, s.node, opencodeID), []byte("\n"))); strings.Contains(got, ourSecret) || strings.Count(got, ourMask) != want {
+			t.Errorf("want %d masks:\n%s", want, got)
+		}
+	}
+	s.rootAt(t, root)
+	db.Create(t, opencodeID, "/w")
+	say()
+	say()
+	s.rootAt(t, root) // continues from its state
+	say()
+	s.state = t.TempDir()
+	s.rootAt(t, root) // compares the database with the log
+	say()
+	for _, n := range s.told.all {
+		if n.Kind == follow.Conflict || n.Kind == follow.Diverged || strings.Contains(n.Text, ourSecret) {
+			t.Errorf("%s: %s", n.Kind, n.Text)
+		}
 	}
 }
