@@ -37,6 +37,21 @@ func Replay(h core.Header, es []core.Entry, at Place) (id string, events []json.
 	return r.session, r.events
 }
 
+// AsEvents returns a session that was made in the log, such as a conversion, as the
+// list of events with which opencode has it after Replay.
+func AsEvents(h core.Header, es []core.Entry) []byte {
+	id, events := Replay(h, es, Place{Directory: h.CWD})
+	l := list{open: plainOpen, comma: plainComma, close: plainClose}
+	for _, raw := range events {
+		ev, _ := readEvent(raw)
+		b := jsonl.AppendMember(object("id", ev.id), "aggregate_id", id)
+		b = strconv.AppendInt(append(b, `,"seq":`...), ev.seq, 10)
+		b = append(jsonl.AppendMember(b, "type", ev.kind), `,"data":`...)
+		l.items = append(l.items, append(append(b, ev.data...), '}'))
+	}
+	return l.text()
+}
+
 // ownEvents returns the events that opencode wrote, from the creation of the
 // session on and without gaps, or nil if the log has not all of them.
 func ownEvents(h core.Header, es []core.Entry) (own []event) {

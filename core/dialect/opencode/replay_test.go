@@ -2,6 +2,7 @@ package opencode_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,5 +75,12 @@ func TestReplayMakesEventsOfOtherSessions(t *testing.T) {
 			t.Errorf("%s: the session %s says %s", name, id, got)
 		}
 		checkSession(t, again)
+		// As events it is the same session, and opencode gets the same of it.
+		here := opencode.Place{Directory: c.f.Header.CWD}
+		_, events = opencode.Replay(c.f.Header, c.f.Entries, here)
+		as := read(t, string(opencode.AsEvents(c.f.Header, c.f.Entries)))
+		if asID, got := opencode.Replay(as.Header, as.Entries, here); asID != id || !slices.EqualFunc(got, events, slices.Equal[json.RawMessage]) {
+			t.Errorf("%s: as events it is replayed as\n%s, want\n%s", name, got, events)
+		}
 	}
 }

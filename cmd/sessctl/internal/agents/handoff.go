@@ -8,6 +8,8 @@ import (
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/core/dialect/opencode"
 	"github.com/sesslog/sesslog/core/lineage"
 )
 
@@ -26,6 +28,14 @@ func (a app) handOff(ctx context.Context, node *client.Client, id core.SessionID
 	}
 	for _, l := range done.Lost {
 		a.Notef("lost in the format of %s: %d × %s", as, l.Count, l.What)
+	}
+	if as == (opencode.Dialect{}).Name() {
+		// opencode writes events after those that it was given, which the log must have.
+		file, _, err := dialect.Read(as, data)
+		if err != nil {
+			return "", err
+		}
+		data = opencode.AsEvents(file.Header, file.Entries)
 	}
 	made, err := node.Import(ctx, bytes.NewReader(data), int64(len(data)), client.ImportOptions{Dialect: as, By: a.Host().By, Parent: string(id), Kind: string(lineage.Convert)})
 	if err != nil {
