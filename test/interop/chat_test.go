@@ -106,17 +106,3 @@ func (m *chatModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	chunk(nil, map[string]any{"prompt_tokens": tokens, "completion_tokens": 10, "total_tokens": tokens + 10})
 	fmt.Fprint(w, "data: [DONE]\n\n")
 }
-
-// await waits until after is closed, unless it is nil. It returns false if the agent
-// gives up.
-func await(r *http.Request, after <-chan struct{}) bool {
-	if after == nil {
-		return true
-	}
-	select {
-	case <-after:
-		return true
-	case <-r.Context().Done():
-		return false
-	}
-}

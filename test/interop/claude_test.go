@@ -10,13 +10,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/sesslog/sesslog/api/client"
-	"github.com/sesslog/sesslog/session/catalog"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -75,13 +72,13 @@ func newClaudeHost(t *testing.T, n *harness.Node, program, project string, m *me
 func (h *claudeHost) runs(t *testing.T, args []string, prompt string, more ...string) harness.Result {
 	t.Helper()
 	line := append(append(args, "--", h.program, "-p", prompt, "--model", claudeModel, "--permission-mode", "bypassPermissions"), more...)
-	return h.ends(t, h.Command(harness.Timeout(t), t, line...))
+	return h.ends(t, h.Command(agentTimeout(t), t, line...))
 }
 
 // shows is runs for a prompt with a picture.
 func (h *claudeHost) shows(t *testing.T, prompt string) harness.Result {
 	t.Helper()
-	cmd := h.Command(harness.Timeout(t), t, "run", "--", h.program, "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
+	cmd := h.Command(agentTimeout(t), t, "run", "--", h.program, "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
 		"--model", claudeModel, "--permission-mode", "bypassPermissions")
 	image := block("image", map[string]any{"source": map[string]any{"type": "base64", "media_type": "image/png", "data": picture}})
 	line, _ := json.Marshal(map[string]any{"type": "user", "message": map[string]any{"role": "user", "content": []any{image, textBlock(prompt)}}}) // as above
@@ -105,7 +102,7 @@ func (h *claudeHost) ends(t *testing.T, cmd *exec.Cmd) harness.Result {
 // resumes asks the next question without sessctl, on the agent's own files.
 func (h *claudeHost) resumes(t *testing.T, id string) {
 	t.Helper()
-	cmd := exec.CommandContext(harness.Timeout(t), h.program, "-p", "next question", "--resume", id, "--model", claudeModel, "--permission-mode", "bypassPermissions")
+	cmd := exec.CommandContext(agentTimeout(t), h.program, "-p", "next question", "--resume", id, "--model", claudeModel, "--permission-mode", "bypassPermissions")
 	cmd.Dir, cmd.Env = h.project, h.Environ()
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("the agent: %v\n%s", err, out)
@@ -451,64 +448,4 @@ func withoutCache(v any) any {
 		return out
 	}
 	return v
-}
-
-var saidOn = regexp.MustCompile("Said on .")
-
-// Two hosts work with one session. The second is told who has it. If it takes over,
-// later lines of the first go to a separate head, and both are kept.
-func TestClaudeOnTwoHosts(t *testing.T) {
-	t.Parallel()
-	program := claudeCode(t)
-	node := harness.StartNode(t)
-	c := node.Client()
-	m := newMessagesModel(t,
-		messagesAnswer{blocks: []map[string]any{bash("toolu_1", "touch started; while [ ! -e proceed ]; do sleep 0.1; done; echo proceeded")}},
-		messagesAnswer{blocks: []map[string]any{textBlock("Said on b.")}},
-		messagesAnswer{blocks: []map[string]any{textBlock("Said on a.")}},
-	)
-	a, b := newClaudeHost(t, node, program, "project", m), newClaudeHost(t, node, program, "project", m)
-	done := make(chan harness.Result)
-	go func() { done <- a.runs(t, []string{"run"}, "wait") }()
-	harness.Await(t, "the tool runs and the log has its call", func() error {
-		if _, err := os.Stat(filepath.Join(a.project, "started")); err != nil {
-			return err
-		}
-		list, err := c.List(t.Context(), catalog.Filter{})
-		if err == nil && (len(list.Sessions) != 1 || list.Sessions[0].Entries < 5) {
-			err = fmt.Errorf("sessions are %+v", list.Sessions)
-		}
-		return err
-	})
-	id := only(t, c)
-	if r := b.runs(t, []string{"resume", id, "--cwd", b.project}, "me, too"); r.Code != 6 || !strings.Contains(r.Err, "is held by claude") || !strings.Contains(r.Err, "--take-over") {
-		t.Errorf("the second host is told %s", r)
-	}
-	if r := b.runs(t, []string{"resume", id, "--take-over", "--cwd", b.project}, "mine now"); r.Code != 0 || !strings.Contains(r.Err, "is in the log, head main") {
-		t.Errorf("after the take-over: %s", r)
-	}
-	if err := os.WriteFile(filepath.Join(a.project, "proceed"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	r := <-done
-	if r.Code != 0 || !strings.Contains(r.Err, "so your lines are on head main-") {
-		t.Errorf("the first host is told %s", r)
-	}
-	hs, err := c.Heads(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	said := map[string]string{}
-	for _, h := range hs.Heads {
-		text, err := c.Context(t.Context(), id, client.View{Head: h.Head})
-		if err != nil {
-			t.Fatal(err)
-		}
-		said[h.Head] = strings.Join(saidOn.FindAllString(string(text), -1), " and ")
-	}
-	_, own, _ := strings.Cut(r.Err, "so your lines are on head ")
-	own, _, _ = strings.Cut(own, " ")
-	if said["main"] != "Said on b" || said[own] != "Said on a" {
-		t.Errorf("the heads say %q; those of a are on %q", said, own)
-	}
 }

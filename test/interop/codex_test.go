@@ -39,8 +39,9 @@ type responsesModel struct {
 // A responsesAnswer is the items of one answer.
 type responsesAnswer struct {
 	items  []map[string]any
-	tokens int  // that the answer says it used; 110 if 0
-	hang   bool // the stream stops before its end
+	tokens int             // that the answer says it used; 110 if 0
+	hang   bool            // the stream stops before its end
+	after  <-chan struct{} // closed before the answer is given; nil: at once
 }
 
 func newResponsesModel(tb testing.TB, answers ...responsesAnswer) *responsesModel {
@@ -62,6 +63,9 @@ func (m *responsesModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a, n := m.next(body.Input)
+	if !await(r, a.after) {
+		return
+	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	event := func(kind string, data map[string]any) {
 		data["type"] = kind
@@ -169,7 +173,7 @@ func (h *codexHost) runs(t *testing.T, cmd *exec.Cmd) harness.Result {
 
 func (h *codexHost) sessctl(t *testing.T, args ...string) harness.Result {
 	t.Helper()
-	return h.runs(t, h.Command(harness.Timeout(t), t, args...))
+	return h.runs(t, h.Command(agentTimeout(t), t, args...))
 }
 
 // resumes asks the next question without sessctl, in a copy of the agent's home. If
@@ -190,7 +194,7 @@ func (h *codexHost) resumes(t *testing.T, id, without string) {
 			withoutLines(t, path, without)
 		}
 	}
-	cmd := exec.CommandContext(harness.Timeout(t), h.program, "exec", "--skip-git-repo-check", "resume", id, "next question")
+	cmd := exec.CommandContext(agentTimeout(t), h.program, "exec", "--skip-git-repo-check", "resume", id, "next question")
 	cmd.Env = append(h.Environ(), "CODEX_HOME="+home)
 	if r := h.runs(t, cmd); r.Code != 0 {
 		t.Fatalf("the agent: %s", r)
@@ -340,7 +344,7 @@ func TestCodexResumesRequestIdentical(t *testing.T) {
 			}
 			for by, b := range map[string]*codexHost{"import": b, "run": newCodexHost(t, node, program, "else where/é", m, c.model)} {
 				t.Run(by, func(t *testing.T) {
-					r := b.sessctl(t, "resume", id, "--cwd", b.project, "--", program, "exec", "--skip-git-repo-check", "next question")
+					r := b.next(t, "next question", id)
 					if r.Code != 0 || !strings.Contains(r.Err, "is in the log, head main") {
 						t.Fatalf("sessctl resume: %s", r)
 					}
@@ -374,7 +378,7 @@ func (h *codexHost) works(t *testing.T, c codexCase) (id string) {
 				line = append(line, "--")
 			}
 		}
-		cmd := h.Command(harness.Timeout(t), t, append(line, prompt)...)
+		cmd := h.Command(agentTimeout(t), t, append(line, prompt)...)
 		if c.kill && last {
 			go func() {
 				<-h.m.hangs
@@ -384,6 +388,13 @@ func (h *codexHost) works(t *testing.T, c codexCase) (id string) {
 		id = loggedBy(t, h.runs(t, cmd))
 	}
 	return id
+}
+
+// next resumes a session with the next prompt. The flags are those of sessctl resume.
+func (h *codexHost) next(t *testing.T, prompt, id string, flags ...string) harness.Result {
+	t.Helper()
+	line := append([]string{"resume", id, "--cwd", h.project}, flags...)
+	return h.sessctl(t, append(line, "--", h.program, "exec", "--skip-git-repo-check", prompt)...)
 }
 
 // text returns all lines of the agent's sessions.

@@ -23,12 +23,12 @@ func unescaped(t *testing.T, request []map[string]any) string {
 	return strings.NewReplacer(`\"`, `"`, `\u003c`, "<", `\u003e`, ">").Replace(string(b))
 }
 
-func holdsAll(t *testing.T, r harness.Result, request, results string) {
+func holdsAll(t *testing.T, r harness.Result, last func(*testing.T) []map[string]any, results string) {
 	t.Helper()
 	if r.Code != 0 || !strings.Contains(r.Err, "is in the log, head main") {
 		t.Fatalf("sessctl resume --as: %s", r)
 	}
-	at := 0
+	request, at := unescaped(t, last(t)), 0
 	for _, text := range handedOver {
 		i := strings.Index(request[at:], text)
 		if i < 0 {
@@ -62,8 +62,8 @@ func TestCodexContinuesSessionOfClaude(t *testing.T) {
 	a.runs(t, []string{"run"}, "Use a tool.", "--resume", id)
 	to := newResponsesModel(t)
 	b := newCodexHost(t, node, next, "other", to, "")
-	r := b.sessctl(t, "resume", id, "--as", "codex", "--take-over", "--cwd", b.project, "--", next, "exec", "--skip-git-repo-check", "Anything else?")
-	holdsAll(t, r, unescaped(t, to.last(t)), `"call_id":"toolu_1"`)
+	r := b.next(t, "Anything else?", id, "--as", "codex", "--take-over")
+	holdsAll(t, r, to.last, `"call_id":"toolu_1"`)
 	if !strings.Contains(r.Err, "lost in the format of codex: ") {
 		t.Errorf("what is lost is not named: %s", r)
 	}
@@ -87,5 +87,54 @@ func TestClaudeContinuesSessionOfCodex(t *testing.T) {
 	to := newMessagesModel(t)
 	b := newClaudeHost(t, node, next, "other", to)
 	r := b.runs(t, []string{"resume", id, "--as", "claude", "--take-over", "--cwd", b.project}, "Anything else?")
-	holdsAll(t, r, unescaped(t, to.last(t)), `"tool_use_id":"call_1"`)
+	holdsAll(t, r, to.last, `"tool_use_id":"call_1"`)
+}
+
+// opencode continues what Claude Code began.
+func TestOpencodeContinuesSessionOfClaude(t *testing.T) {
+	t.Parallel()
+	if !*long {
+		t.Skip("-long is not set")
+	}
+	program, next := claudeCode(t), opencodeCLI(t)
+	node := harness.StartNode(t)
+	m := newMessagesModel(t,
+		messagesAnswer{blocks: []map[string]any{block("thinking", map[string]any{"thinking": "Hm.", "signature": "c2ln"}), textBlock("A point.")}},
+		messagesAnswer{blocks: []map[string]any{bash("toolu_1", "echo forty-two")}},
+		messagesAnswer{blocks: []map[string]any{textBlock("It printed a number.")}},
+	)
+	a := newClaudeHost(t, node, program, "project", m)
+	id := a.works(t, m, claudeCase{prompts: []string{"What is in the picture?"}, picture: true})
+	a.runs(t, []string{"run"}, "Use a tool.", "--resume", id)
+	to := newChatModel(t)
+	b := newOpencodeHost(t, node, next, "other", to)
+	r := b.next(t, "Anything else?", id, "--as", "opencode", "--take-over")
+	holdsAll(t, r, to.last, `"tool_call_id":"toolu_1"`)
+	if !strings.Contains(r.Err, "lost in the format of opencode: ") {
+		t.Errorf("what is lost is not named: %s", r)
+	}
+}
+
+// Codex continues what opencode began.
+func TestCodexContinuesSessionOfOpencode(t *testing.T) {
+	t.Parallel()
+	if !*long {
+		t.Skip("-long is not set")
+	}
+	program, next := opencodeCLI(t), codexCLI(t)
+	node := harness.StartNode(t)
+	m := newChatModel(t,
+		chatAnswer{thinks: "Hm.", says: "A point."},
+		chatAnswer{calls: []chatCall{runsShell("echo forty-two")}},
+		chatAnswer{says: "It printed a number."},
+	)
+	a := newOpencodeHost(t, node, program, "project", m)
+	id := a.works(t, m, opencodeCase{prompts: []string{"What is in the picture?", "Use a tool."}, image: true})
+	to := newResponsesModel(t)
+	b := newCodexHost(t, node, next, "other", to, "")
+	r := b.next(t, "Anything else?", id, "--as", "codex", "--take-over")
+	holdsAll(t, r, to.last, `"call_id":"call_2_0"`)
+	if !strings.Contains(r.Err, "lost in the format of codex: ") {
+		t.Errorf("what is lost is not named: %s", r)
+	}
 }

@@ -28,7 +28,8 @@ type messagesModel struct {
 type messagesAnswer struct {
 	blocks []map[string]any
 	status int
-	hang   bool // the stream stops before its end
+	hang   bool            // the stream stops before its end
+	after  <-chan struct{} // closed before the answer is given; nil: at once
 }
 
 func newMessagesModel(tb testing.TB, answers ...messagesAnswer) *messagesModel {
@@ -68,6 +69,9 @@ func (m *messagesModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a, n := m.next(body.Messages)
+	if !await(r, a.after) {
+		return
+	}
 	if a.status != 0 {
 		w.WriteHeader(a.status)
 		fmt.Fprint(w, `{"type":"error","error":{"type":"invalid_request_error","message":"the model refuses"}}`)

@@ -9,9 +9,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/sesslog/sesslog/agent/eventdb"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -78,7 +80,7 @@ func (h *opencodeHost) opencodeRun() []string {
 
 func (h *opencodeHost) sessctl(t *testing.T, args ...string) harness.Result {
 	t.Helper()
-	return runsIn(t, h.project, h.Command(harness.Timeout(t), t, args...))
+	return runsIn(t, h.project, h.Command(agentTimeout(t), t, args...))
 }
 
 // resumes asks the next question without sessctl, in a copy of the agent's data.
@@ -89,7 +91,7 @@ func (h *opencodeHost) resumes(t *testing.T, id string) {
 		t.Fatal(err)
 	}
 	line := append(h.opencodeRun(), "--session", id, "next")
-	cmd := exec.CommandContext(harness.Timeout(t), line[0], line[1:]...)
+	cmd := exec.CommandContext(agentTimeout(t), line[0], line[1:]...)
 	cmd.Env = append(h.Environ(), "XDG_DATA_HOME="+data)
 	if r := runsIn(t, h.project, cmd); r.Code != 0 {
 		t.Fatalf("the agent: %s", r)
@@ -116,10 +118,16 @@ type opencodeCase struct {
 	image   bool     // the first prompt has an image
 	fork    bool     // the last prompt goes to a fork
 	kill    bool     // the agent is killed while it waits for the last answer
+	holds   string   // what the request has if the case has happened
 }
+
+// whenStored waits until the agent's database has a call that is being run. What the
+// agent writes last is in the file beside the database.
+const whenStored = `until grep -qas '"status":"running"' "$XDG_DATA_HOME"/opencode/opencode.db*; do sleep 0.05; done; `
 
 var opencodeCases = map[string]opencodeCase{
 	"tools": {
+		holds:   `exit 3`,
 		prompts: []string{"use", "again"},
 		script: []chatAnswer{
 			{says: "I look.", calls: []chatCall{runsShell("echo forty-two")}},
@@ -129,6 +137,7 @@ var opencodeCases = map[string]opencodeCase{
 		},
 	},
 	"parallel tools": {
+		holds:   `/does/not/exist`,
 		prompts: []string{"use"},
 		script: []chatAnswer{
 			{calls: []chatCall{runsShell("sleep 0.3; echo one"), runsShell("echo two"), {"read", map[string]any{"filePath": "/does/not/exist"}}}},
@@ -136,15 +145,18 @@ var opencodeCases = map[string]opencodeCase{
 		},
 	},
 	"thinking": {
+		holds:   `Hm.`,
 		prompts: []string{"think"},
 		script:  []chatAnswer{{thinks: "Hm.", says: "Thought."}},
 	},
 	"image": {
+		holds:   `data:image/png;base64,`,
 		prompts: []string{"see"},
 		script:  []chatAnswer{{says: "A dot."}},
 		image:   true,
 	},
 	"sub-agent": {
+		holds:   `I looked around.`,
 		prompts: []string{"delegate"},
 		script: []chatAnswer{
 			{calls: []chatCall{{"task", map[string]any{"description": "look", "prompt": "look around", "subagent_type": "general"}}}},
@@ -154,6 +166,7 @@ var opencodeCases = map[string]opencodeCase{
 		},
 	},
 	"compaction": {
+		holds:   `The number is forty-two.`,
 		prompts: []string{"remember", "recall"},
 		script: []chatAnswer{
 			{says: "I remember forty-two.", tokens: 99_000},
@@ -161,30 +174,41 @@ var opencodeCases = map[string]opencodeCase{
 		},
 	},
 	"fork": {
+		holds:   `Something else.`,
 		prompts: []string{"say", "else"},
 		script:  []chatAnswer{{says: "Something."}, {says: "Something else."}},
 		fork:    true,
 	},
 	"error": {
+		holds:   `Something.`,
 		prompts: []string{"say", "fail"},
 		script:  []chatAnswer{{says: "Something."}, {status: 400}},
 	},
+	"interruption": {
+		holds:   `call_1_0`,
+		prompts: []string{"wait"},
+		script:  []chatAnswer{{says: "I wait.", calls: []chatCall{runsShell(whenStored + "kill -INT $PPID; sleep 30")}}},
+	},
 	"killed in a stream": {
+		holds:   `more`,
 		prompts: []string{"say", "more"},
 		script:  []chatAnswer{{says: "Something."}, {thinks: "More.", says: "More, and", hang: true}},
 		kill:    true,
 	},
 	"killed in a tool": {
+		holds:   `call_1_0`,
 		prompts: []string{"wait"},
-		script:  []chatAnswer{{says: "I wait.", calls: []chatCall{runsShell("sleep 1; kill -9 $PPID; sleep 5")}}},
+		script:  []chatAnswer{{says: "I wait.", calls: []chatCall{runsShell(whenStored + "kill -9 $PPID; sleep 5")}}},
 	},
 }
 
 // The table of TestClaudeResumesRequestIdentical for opencode. The messages of B's
-// first request are those that A would have sent.
+// first request are those that A would have sent. What is imported is the list of the
+// events that A's database has.
 func TestOpencodeResumesRequestIdentical(t *testing.T) {
 	t.Parallel()
 	program := opencodeCLI(t)
+	imports := harness.StartNode(t)
 	for name, c := range opencodeCases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -194,49 +218,124 @@ func TestOpencodeResumesRequestIdentical(t *testing.T) {
 			node := harness.StartNode(t)
 			m := newChatModel(t, c.script...)
 			a := newOpencodeHost(t, node, program, "project a", m)
-			b := newOpencodeHost(t, node, program, "else where/é", m)
-			id := ""
-			for i, prompt := range c.prompts {
-				line := append([]string{"run", "--"}, a.opencodeRun()...)
-				if id != "" {
-					line = append(line, "--session", id)
-				}
-				last := i == len(c.prompts)-1
-				if last && c.fork {
-					line = append(line, "--fork")
-				}
-				if c.image && i == 0 {
-					line = append(line, "--file", a.picture(t), "--")
-				}
-				cmd := a.Command(harness.Timeout(t), t, append(line, prompt)...)
-				if c.kill && last {
-					go func() {
-						<-m.hangs
-						killChildren(cmd.Process.Pid)
-					}()
-				}
-				r := runsIn(t, a.project, cmd)
-				_, rest, ok := strings.Cut(r.Err, "sessctl: session ")
-				if !ok || !strings.Contains(rest, "is in the log, head main") {
-					t.Fatalf("sessctl run %q: %s", prompt, r)
-				}
-				id, _, _ = strings.Cut(rest, " ")
-			}
+			id := a.works(t, m, c)
 			a.resumes(t, id)
 			want := m.last(t)
+			if all := chatOf(want, a); !strings.Contains(all, c.holds) {
+				t.Errorf("the request does not have %q: %s", c.holds, all)
+			}
+			b := newOpencodeHost(t, imports, program, "imported/to", m)
+			b.imports(t, a, "")
+			hosts := map[string]*opencodeHost{"import": b, "run": newOpencodeHost(t, node, program, "else where/é", m)}
+			if name == "tools" {
+				shorter := newOpencodeHost(t, harness.StartNode(t), program, "project b", m)
+				shorter.imports(t, a, "It is forty-two.")
+				hosts["a line is missing"] = shorter
+			}
 			for _, gone := range []string{a.Path("xdg"), a.project} {
 				if err := os.RemoveAll(gone); err != nil {
 					t.Fatal(err)
 				}
 			}
-			r := b.sessctl(t, append(append([]string{"resume", id, "--cwd", b.project, "--"}, b.opencodeRun()...), "next")...)
-			if r.Code != 0 || !strings.Contains(r.Err, "is in the log, head main") {
-				t.Fatalf("sessctl resume: %s", r)
-			}
-			if want, got := chatOf(want, a, b), chatOf(m.last(t), a, b); want != got {
-				t.Errorf("the requests differ: %s", differ([]byte(got), []byte(want)))
+			for by, b := range hosts {
+				t.Run(by, func(t *testing.T) {
+					r := b.next(t, "next", id)
+					if by == "a line is missing" {
+						if r.Code == 0 && chatOf(want, a, b) == chatOf(m.last(t), a, b) {
+							t.Error("a request without a line is taken for the whole")
+						}
+						return
+					}
+					if r.Code != 0 || !strings.Contains(r.Err, "is in the log, head main") {
+						t.Fatalf("sessctl resume: %s", r)
+					}
+					if want, got := chatOf(want, a, b), chatOf(m.last(t), a, b); want != got {
+						t.Errorf("the requests differ: %s", differ([]byte(got), []byte(want)))
+					}
+				})
 			}
 		})
+	}
+}
+
+// works does what happens in a case, and returns the session's id.
+func (h *opencodeHost) works(t *testing.T, m *chatModel, c opencodeCase) (id string) {
+	t.Helper()
+	for i, prompt := range c.prompts {
+		line := append([]string{"run", "--"}, h.opencodeRun()...)
+		if id != "" {
+			line = append(line, "--session", id)
+		}
+		last := i == len(c.prompts)-1
+		if last && c.fork {
+			line = append(line, "--fork")
+		}
+		if c.image && i == 0 {
+			line = append(line, "--file", h.picture(t), "--")
+		}
+		cmd := h.Command(agentTimeout(t), t, append(line, prompt)...)
+		if c.kill && last {
+			go func() {
+				<-m.hangs
+				killChildren(cmd.Process.Pid)
+			}()
+		}
+		id = loggedBy(t, runsIn(t, h.project, cmd))
+	}
+	return id
+}
+
+// next resumes a session with the next prompt. The flags are those of sessctl resume.
+func (h *opencodeHost) next(t *testing.T, prompt, id string, flags ...string) harness.Result {
+	t.Helper()
+	line := append(append([]string{"resume", id, "--cwd", h.project}, flags...), "--")
+	return h.sessctl(t, append(append(line, h.opencodeRun()...), prompt)...)
+}
+
+// events returns the events that the agent's database has, by session.
+func (h *opencodeHost) events(t *testing.T) map[string][]string {
+	t.Helper()
+	db := eventdb.At(h.Path("xdg", "data", "opencode", "opencode.db"))
+	defer db.Close()
+	sessions, err := db.Sessions(t.Context())
+	if err != nil || len(sessions) == 0 {
+		t.Fatalf("sessions are %v, %v", sessions, err)
+	}
+	all := map[string][]string{}
+	for id, last := range sessions {
+		for at := int64(0); at <= last; {
+			events, err := db.Events(t.Context(), id, at, eventdb.Limit)
+			if err != nil || len(events) == 0 {
+				t.Fatalf("events of %s from %d: %v", id, at, err)
+			}
+			for _, ev := range events {
+				all[id] = append(all[id], string(ev.JSON))
+			}
+			at = events[len(events)-1].Seq + 1
+		}
+	}
+	return all
+}
+
+// imports imports the events of another host, a list for each session, but those with
+// the text without.
+func (h *opencodeHost) imports(t *testing.T, from *opencodeHost, without string) {
+	t.Helper()
+	dir := t.TempDir()
+	for id, list := range from.events(t) {
+		if without != "" {
+			list = slices.DeleteFunc(list, func(ev string) bool { return strings.Contains(ev, without) })
+		}
+		err := os.MkdirAll(filepath.Join(dir, id), 0o700)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, id, "events.json"), []byte("["+strings.Join(list, ",")+"]"), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r := h.Sessctl(t, "import", dir); r.Code != 0 {
+		t.Fatalf("sessctl import: %s", r)
 	}
 }
 

@@ -3,11 +3,14 @@
 package interop_test
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
 // A script is the server of a model whose answers are written in advance. It records
@@ -58,6 +61,13 @@ func (s *script[A]) last(t *testing.T) []map[string]any {
 	return s.asked[len(s.asked)-1]
 }
 
+// count returns how many requests there were.
+func (s *script[A]) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.asked)
+}
+
 // forget forgets the requests so far.
 func (s *script[A]) forget() {
 	s.mu.Lock()
@@ -72,4 +82,27 @@ func (s *script[A]) firstAt(t *testing.T) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.begun
+}
+
+// await waits until after is closed, unless it is nil. It returns false if the agent
+// gives up.
+func await(r *http.Request, after <-chan struct{}) bool {
+	if after == nil {
+		return true
+	}
+	select {
+	case <-after:
+		return true
+	case <-r.Context().Done():
+		return false
+	}
+}
+
+// agentTimeout is for commands that start an agent, which takes long if the machine is
+// busy.
+func agentTimeout(tb testing.TB) context.Context {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), 4*harness.WaitTimeout)
+	tb.Cleanup(cancel)
+	return ctx
 }
