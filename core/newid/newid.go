@@ -22,6 +22,25 @@ func Session(made [16]byte) core.SessionID {
 // UUID returns a UUID of version 8 for the bytes of a hash.
 func UUID(hash [16]byte) string { return uuid(hash, 8) }
 
+// IsUUID reports whether s has the form of a UUID.
+func IsUUID(s string) bool {
+	if len(s) != 36 {
+		return false
+	}
+	for i, c := range []byte(s) {
+		if i == 8 || i == 13 || i == 18 || i == 23 {
+			if c != '-' {
+				return false
+			}
+			continue
+		}
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') && (c < 'A' || c > 'F') {
+			return false
+		}
+	}
+	return true
+}
+
 func uuid(b [16]byte, version byte) string {
 	b[6], b[8] = b[6]&0x0F|version<<4, b[8]&0x3F|0x80
 	h := hex.EncodeToString(b[:])

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/newid"
 	"github.com/sesslog/sesslog/core/bundle"
 	"github.com/sesslog/sesslog/core/dialect/internal/envelope"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
@@ -20,7 +21,7 @@ func (d Dialect) Bundles(paths []string, read func(string) []byte) []bundle.Bund
 	var all []bundle.Bundle
 	for _, p := range paths {
 		stem, ok := strings.CutSuffix(p, suffix)
-		if ok && isID(path.Base(stem)) && d.isSession(read(p)) {
+		if ok && newid.IsUUID(path.Base(stem)) && d.isSession(read(p)) {
 			at[stem] = len(all)
 			all = append(all, bundle.Bundle{Main: p, Files: []string{p}})
 		}
@@ -89,7 +90,7 @@ func (d Dialect) Pack(main string, files []bundle.File) (*core.File, error) {
 func (Dialect) Begin(main string, files []bundle.File) (*core.File, bundle.Packing, error) {
 	id := strings.TrimSuffix(path.Base(main), suffix)
 	i := slices.IndexFunc(files, func(f bundle.File) bool { return f.Path == main })
-	if !isID(id) || i < 0 {
+	if !newid.IsUUID(id) || i < 0 {
 		return nil, nil, fmt.Errorf("%s is not the main file of a claude session: %w", jsonl.Clip(main, 120), core.ErrInvalid)
 	}
 	w := &packer{main: main}

@@ -7,6 +7,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/newid"
 )
 
 // Where the files of a session are in the log. They are named without the
@@ -21,26 +22,6 @@ const (
 func mainOf(core.Entry) string { return mainPath }
 
 const suffix = ".jsonl"
-
-// isID reports whether s is a UUID. Other files are no sessions for the agent.
-func isID(s string) bool {
-	if len(s) != 36 {
-		return false
-	}
-	for i := range len(s) {
-		c := s[i]
-		if i == 8 || i == 13 || i == 18 || i == 23 {
-			if c != '-' {
-				return false
-			}
-			continue
-		}
-		if (c < '0' || c > '9') && (c < 'a' || c > 'f') && (c < 'A' || c > 'F') {
-			return false
-		}
-	}
-	return true
-}
 
 // longestFolder is how long the name of a folder may be before it is cut and
 // gets a hash.
@@ -104,5 +85,5 @@ func onDisk(id, file string) (string, bool) {
 		return id + "/" + rest, true
 	}
 	rest, ok := strings.CutPrefix(file, neighbors)
-	return rest, ok && !strings.Contains(rest, "/") && !isID(strings.TrimSuffix(rest, suffix))
+	return rest, ok && !strings.Contains(rest, "/") && !newid.IsUUID(strings.TrimSuffix(rest, suffix))
 }

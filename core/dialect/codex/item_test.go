@@ -63,6 +63,22 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// Codex reads no file that says that it is a fork of a session whose id is no UUID.
+func TestForkOfAnotherAgentsSession(t *testing.T) {
+	t.Parallel()
+	d := codex.Dialect{}
+	for of, want := range map[string]bool{parent: true, "ses_0000000000ffeAAAAAAAAAAAAAA": false} {
+		h, err := d.Header(d.NewHeader(core.HeaderFields{ID: child, Time: "2026-03-04T05:06:07.000Z", CWD: "/w", Parent: of}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files, err := d.Unpack(h, nil, "")
+		if err != nil || len(files) != 1 || strings.Contains(string(files[0].Data), `"forked_from_id":"`+of) != want {
+			t.Errorf("fork of %s: %v, %v", of, files, err)
+		}
+	}
+}
+
 // A session that was made in the log becomes a rollout, and that is read as the
 // same conversation.
 func TestMadeSessionBecomesARollout(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"github.com/sesslog/sesslog/core/dialect/internal/envelope"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
+	"github.com/sesslog/sesslog/core/newid"
 )
 
 // Unpack returns the files of a session below the home of Codex, byte for byte.
@@ -128,7 +129,7 @@ func newMeta(h core.Header, history []rolloutLine) []byte {
 	b = jsjson.AppendString(b, when)
 	b = append(b, `,"type":"session_meta","payload":{"id":`...)
 	b = jsjson.AppendString(b, h.ID)
-	if h.Lineage == "fork" {
+	if h.Lineage == "fork" && newid.IsUUID(h.Parent) { // Codex reads no file with another id
 		b = jsonl.AppendMember(b, "forked_from_id", h.Parent)
 	}
 	b = jsonl.AppendMember(b, "timestamp", when)
