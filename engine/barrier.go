@@ -53,7 +53,7 @@ func (s *Session) proveLast(ctx context.Context) error {
 
 // ProveAbsent returns nil if a quorum of the log's servers had nothing of the
 // session during the call, and core.ErrConflict if it has something. The other
-// errors are those of RefreshStrict. It reads once more after the proof: a leader
+// errors are those of RefreshStrict. It reads again after the proof: a leader
 // that stored a barrier has every record before it, even if it was elected while it
 // checked the barrier's condition.
 func (ss *Sessions) ProveAbsent(ctx context.Context, id core.SessionID) error {
