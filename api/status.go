@@ -8,7 +8,8 @@ type Status struct {
 	Version  string        `json:"version"`
 	Log      string        `json:"log"`
 	Healthy  bool          `json:"healthy"`
-	Summary  string        `json:"summary"` // one line: all is well, or what is not
+	Summary  string        `json:"summary"`           // one line: all is well, or what is not
+	Reasons  []string      `json:"reasons,omitempty"` // what is not well, the worst first
 	Uptime   float64       `json:"uptimeSeconds"`
 	Sessions int           `json:"sessions"`
 	Shards   []ShardStatus `json:"shards"`

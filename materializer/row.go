@@ -31,6 +31,7 @@ func (r *rowMaker) row(st *core.State) catalog.Row {
 		ID:       st.ID,
 		Dialect:  st.Dialect.Name(),
 		CWD:      st.Header.CWD,
+		By:       clip(st.Origin.By),
 		Entries:  len(st.Entries),
 		Seq:      st.Seq,
 		Closed:   st.Closed != nil,

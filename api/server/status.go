@@ -1,11 +1,13 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,7 +36,6 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) error {
 		Version:  s.cfg.Version,
 		Log:      s.cfg.Log.Name(),
 		Healthy:  true,
-		Summary:  "all is well",
 		Uptime:   time.Since(s.started).Round(time.Millisecond).Seconds(),
 		Sessions: s.cfg.Directory.Len(),
 		Blobs:    s.cfg.BlobsAt,
@@ -42,26 +43,30 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) error {
 		Bounds:   s.bounds(),
 		Losses:   s.cfg.Sessions.Losses(),
 	}
-	if why := lossesText(st.Losses); why != "" {
-		st.Summary = why
-	}
-	if len(s.cfg.Materializer.Guard().Losses()) > 0 {
-		st.Healthy, st.Summary = false, "the log has lost records; see: sessctl doctor"
-	}
-	if len(s.cfg.Materializer.Guard().Corrupt()) > 0 && st.Healthy {
-		st.Healthy, st.Summary = false, "corrupt sessions were found; see: sessctl doctor"
+	var notes []string // that do not make the node unhealthy
+	say := func(healthy bool, why string) {
+		to := &notes
+		if !healthy {
+			st.Healthy, to = false, &st.Reasons
+		}
+		if why != "" && !slices.Contains(*to, why) {
+			*to = append(*to, why)
+		}
 	}
 	if err := s.ready(r.Context()); err != nil {
-		st.Healthy, st.Summary = false, "not ready: "+err.Error()
+		say(false, "not ready: "+err.Error())
 	}
-	also := func(why string) {
-		st.Healthy, st.Summary = false, strings.TrimPrefix(st.Summary+"; ", "all is well; ")+why
+	if len(s.cfg.Materializer.Guard().Losses()) > 0 {
+		say(false, "the log has lost records; see: sessctl doctor")
+	}
+	if len(s.cfg.Materializer.Guard().Corrupt()) > 0 {
+		say(false, "corrupt sessions were found; see: sessctl doctor")
 	}
 	if err := s.cfg.Directory.Err(); err != nil {
-		also(err.Error())
+		say(false, err.Error())
 	}
 	if err := s.store(r.Context()); err != nil {
-		also("no object store: " + err.Error())
+		say(false, "no object store: "+err.Error())
 	}
 	st.BlobCache = api.BlobCaches{Memory: api.CacheStats(s.cfg.Blobs.Memory()), Disk: api.CacheStats(s.cfg.Blobs.Disk().Stats())}
 	st.BlobPuts = api.BlobPuts(s.cfg.Blobs.Puts())
@@ -72,15 +77,12 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) error {
 	for i := range s.cfg.Log.Shards() {
 		sh, err := s.cfg.Log.State(ctx, i)
 		if err != nil {
-			st.Healthy, st.Summary = false, err.Error()
+			say(false, err.Error())
 			continue
 		}
-		if why, refuses := fullness(sh); why != "" && st.Healthy {
-			st.Healthy, st.Summary = !refuses, why
-		}
-		if why := truncationBlocker(work[i]); why != "" && st.Summary == "all is well" {
-			st.Summary = why
-		}
+		why, refuses := fullness(sh)
+		say(!refuses, why) // an empty one never refuses
+		say(true, truncationBlocker(work[i]))
 		st.Shards = append(st.Shards, api.ShardStatus{
 			Limit: sh.Limit, Full: sh.Full,
 			Stream: sh.Stream, Leader: sh.Leader, Replicas: sh.Replicas, Messages: sh.Messages,
@@ -88,6 +90,9 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) error {
 			Work: work[i],
 		})
 	}
+	say(true, lossesText(st.Losses))
+	st.Reasons = append(st.Reasons, notes...)
+	st.Summary = cmp.Or(strings.Join(st.Reasons, "; "), "all is well")
 	return answer(w, http.StatusOK, st)
 }
 

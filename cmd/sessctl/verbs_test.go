@@ -438,9 +438,9 @@ func TestLs(t *testing.T) {
 		}
 		_ = json.NewEncoder(w).Encode(list)
 	})
-	wantResult(t, f.run("ls"), 0, `ID      AGENT  WHEN        MESSAGES  COST   STATE    PROJECT  TITLE
-01aa    pi     2001-02-03  2         $0.50           lab      say␛ hi
-01bbbb                                      deleted  x        -
+	wantResult(t, f.run("ls"), 0, `ID      AGENT  WHEN        MSGS  COST   STATE    PROJECT  TITLE
+01aa    pi     2001-02-03  2     $0.50           lab      say␛ hi
+01bbbb                                  deleted  x        -
 `, "")
 	wantResult(t, f.run("ls", "--limit", "1"), 0, "say", "there are more")
 	wantResult(t, f.run("ls", "none"), 0, "", "no session matches")

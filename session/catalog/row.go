@@ -14,7 +14,8 @@ type Row struct {
 	Dialect  string         `json:"dialect"`
 	CWD      string         `json:"cwd"`
 	Entries  int            `json:"entries"`
-	Seq      uint64         `json:"seq"` // records
+	Seq      uint64         `json:"seq"`          // records
+	By       string         `json:"by,omitempty"` // who stored it first
 	Holder   *core.Claim    `json:"holder,omitempty"`
 	Heads    []string       `json:"heads,omitempty"` // beside main, the first by name
 	Waits    string         `json:"waits,omitempty"` // the answer after which the agent waits for its user

@@ -22,11 +22,11 @@ func statusCmd(a app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
 		Short: "Show the health of a node",
-		Long: `Shows the state of the node; the first line is a verdict. The exit code is 7 if
-the node is not healthy.
+		Long: `Shows the state of the node: first a verdict, or all that is not well, and last the
+streams of the log. The exit code is 7 if the node is not healthy.
 
-With -o json: one object with node, version, log, healthy, summary,
-uptimeSeconds, sessions, shards (stream, leader, replicas, messages, bytes,
+With -o json: one object with node, version, log, healthy, summary, reasons (what
+is not well, the worst first), uptimeSeconds, sessions, shards (stream, leader, replicas, messages, bytes,
 limit, full, sessions, lag), cache (sessions, bytes, limit), blobs, blobCache
 (memory and disk, each with objects, bytes, limit, hits, misses, and on disk
 damaged and failed), blobPuts (written, writtenBytes, there, thereBytes), bounds
@@ -94,10 +94,6 @@ func health(s api.Status) cli.Color {
 const allIsWell = "all is well"
 
 func (a app) printStatus(s api.Status) error {
-	const stateWidth = len("state") + cli.Gap
-	if err := a.Printf("state  %s", a.Stdout.Paint(health(s), a.Stdout.Fit(cli.Plain(s.Summary), stateWidth))); err != nil {
-		return err
-	}
 	g := a.NewGrid()
 	g.Row("node", cli.Join(", ", s.Node, "version "+s.Version, "up "+(time.Duration(s.Uptime)*time.Second).String()))
 	g.Row("log", fmt.Sprintf("%s, %s", s.Log, cli.Count(s.Sessions, "session", "sessions")))
@@ -108,7 +104,7 @@ func (a app) printStatus(s api.Status) error {
 		figs  api.CacheStats
 	}{{"memory", s.BlobCache.Memory}, {"disk", s.BlobCache.Disk}} {
 		if c.figs.Hits+c.figs.Misses > 0 {
-			g.Row("read from "+c.where, cacheText(c.figs))
+			g.Row(c.where, cacheText(c.figs))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Bounds)) {
@@ -122,15 +118,31 @@ func (a app) printStatus(s api.Status) error {
 			g.Row("pending", fmt.Sprintf("%s that sessions in the trash lack; restore them while this node runs (its log names them)", cli.Count(int(l.Pending), "line", "lines")))
 		}
 	}
+	reasons := s.Reasons
+	if len(reasons) == 0 {
+		reasons = []string{s.Summary} // of an older node, or well
+	}
+	label := "state"
+	for _, why := range reasons {
+		width := max(g.FirstWidth(), len("state"))
+		why = a.Stdout.Paint(health(s), a.Stdout.Fit(cli.Plain(why), width+cli.Gap))
+		if err := a.Printf("%-*s  %s", width, label, why); err != nil {
+			return err
+		}
+		label = ""
+	}
 	if err := g.Flush(); err != nil {
 		return err
 	}
-	return a.printShards(s.Shards, a.shardsFor(g.Len()+1))
+	return a.printShards(s.Shards, a.shardsFor(g.Len()+len(reasons)+1))
 }
 
 func (a app) printShards(shards []api.ShardStatus, most int) error {
 	if len(shards) == 0 {
 		return nil
+	}
+	if err := a.Printf(""); err != nil {
+		return err
 	}
 	g := a.NewGrid()
 	cells := []string{"STREAM", "LEADER", "REPLICAS", "MESSAGES", "SIZE", "FULL", "SESSIONS", "LAG"}

@@ -12,11 +12,11 @@ import (
 
 func TestStatusIsColored(t *testing.T) {
 	t.Parallel()
-	s := api.Status{Summary: "no quorum"}
+	s := api.Status{Summary: "no quorum; no store", Reasons: []string{"no quorum", "no store"}}
 	for _, c := range []struct {
 		colour bool
 		want   string
-	}{{true, "state  \x1b[31mno quorum\x1b[0m\n"}, {false, "state  no quorum\n"}} {
+	}{{true, "state  \x1b[31mno quorum\x1b[0m\n       \x1b[31mno store\x1b[0m\n"}, {false, "state  no quorum\n       no store\n"}} {
 		var out bytes.Buffer
 		a := app{cli.New(func(string) string { return "" }, strings.NewReader(""), io.Discard, io.Discard)}
 		a.Stdout = cli.Screen{Writer: &out, TTY: true, Colors: c.colour, Width: 80, Height: 24}

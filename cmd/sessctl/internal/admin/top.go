@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,7 @@ import (
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/session"
 	"github.com/sesslog/sesslog/session/catalog"
 )
 
@@ -23,16 +25,17 @@ func topCmd(a app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "top",
 		Short: "Show a node's load and its busiest sessions",
-		Long: `Shows every few seconds the state of a node, its write rate, and the sessions with
-the most writes, until it is interrupted. If the output is not a terminal, one
-table is printed, or --times tables.
+		Long: `Shows every few seconds the state of a node, the nodes of its log if there are
+several, the node's write rate, and the sessions with the most writes, until it is
+interrupted. If the output is not a terminal, one table is printed, or --times
+tables.
 
 A rate is per second, over the time since the previous table.
 
 With -o json: an object each time, with time, state, healthy, appendsPerSecond,
 linesPerSecond, refusedPerSecond (appends that were not stored), requestsPerSecond,
-followers, waiting, lag, full (of the fullest shard), and sessions: id, title,
-agent, entries, entriesPerSecond, state.`,
+followers, waiting, lag, full (of the fullest shard), sessions: id, title, agent,
+entries, entriesPerSecond, state, and nodes: name, alive, seen.`,
 		Example: `sessctl top
 sessctl top --times 10 --every 5s`,
 		Args: cobra.NoArgs,
@@ -75,6 +78,7 @@ const (
 type look struct {
 	at     time.Time
 	status api.Status
+	nodes  []session.Present
 	counts map[string]float64
 	rows   []catalog.Row
 }
@@ -93,7 +97,14 @@ type topReport struct {
 	Lag      uint64       `json:"lag"`
 	Full     float64      `json:"full"`
 	Sessions []topSession `json:"sessions"`
+	Nodes    []topNode    `json:"nodes"`
 	status   api.Status
+}
+
+type topNode struct {
+	Name  string    `json:"name"`
+	Alive bool      `json:"alive"`
+	Seen  time.Time `json:"seen"`
 }
 
 type topSession struct {
@@ -103,6 +114,7 @@ type topSession struct {
 	Entries int            `json:"entries"`
 	Rate    float64        `json:"entriesPerSecond"`
 	State   string         `json:"state"`
+	short   string         // the shortest unique beginning of ID
 }
 
 func (a app) top(ctx context.Context, f topFlags) error {
@@ -113,6 +125,11 @@ func (a app) top(ctx context.Context, f topFlags) error {
 	before, err := a.look(ctx, node)
 	if err != nil {
 		return err
+	}
+	if a.Stdout.TTY && a.Format == cli.Table { // something to look at before there are rates
+		if err := a.printTop(compare(before, before), 0); err != nil {
+			return err
+		}
 	}
 	for shown := 0; f.times == 0 || shown < f.times; shown++ {
 		select {
@@ -154,6 +171,9 @@ func (a app) look(ctx context.Context, node *client.Client) (l look, err error) 
 	if l.counts, err = node.Metrics(ctx, appendsStored, appendsAll, linesStored, requestsAll); err != nil {
 		return l, err
 	}
+	if present, err := node.Presence(ctx); err == nil { // it fails with the brokers, and status says why
+		l.nodes = slices.DeleteFunc(present.Present, func(p session.Present) bool { return p.Kind != "node" })
+	}
 	page, err := node.List(ctx, catalog.Filter{Limit: 200})
 	l.rows = page.Sessions
 	return l, err
@@ -169,7 +189,10 @@ func compare(before, now look) topReport {
 		Time: now.at.UTC(), State: now.status.Summary, Healthy: now.status.Healthy,
 		Appends: rate(appendsStored), Lines: rate(linesStored), Requests: rate(requestsAll),
 		Follow: now.status.Bounds["followers"].Used, Waiting: now.status.Bounds["appends"].Used,
-		Sessions: []topSession{}, status: now.status,
+		Sessions: []topSession{}, Nodes: []topNode{}, status: now.status,
+	}
+	for _, p := range now.nodes {
+		r.Nodes = append(r.Nodes, topNode{p.Agent, p.Alive, p.Seen})
 	}
 	r.Refused = max(rate(appendsAll)-r.Appends, 0)
 	for _, sh := range now.status.Shards {
@@ -180,7 +203,7 @@ func compare(before, now look) topReport {
 		had[row.ID] = row.Entries
 	}
 	for _, row := range now.rows {
-		s := topSession{ID: row.ID, Title: cmp.Or(row.Name, row.First), Agent: row.Dialect, Entries: row.Entries, State: cli.RowState(row)}
+		s := topSession{ID: row.ID, Title: cmp.Or(row.Name, row.First), Agent: row.Dialect, Entries: row.Entries, State: cli.RowState(row), short: cli.ShortID(row.ShortID, row.ID)}
 		if n, ok := had[row.ID]; ok {
 			s.Rate = max(float64(row.Entries-n), 0) / seconds
 		} else {
@@ -201,6 +224,22 @@ func compare(before, now look) topReport {
 	return r
 }
 
+// nodesText names the nodes of a log, and those that are silent. It is empty if there
+// is one.
+func (a app) nodesText(nodes []topNode) string {
+	if len(nodes) < 2 {
+		return ""
+	}
+	var names []string
+	for _, n := range nodes {
+		if !n.Alive {
+			n.Name += " (silent since " + a.Time(n.Seen) + ")"
+		}
+		names = append(names, n.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
 func (a app) printTop(r topReport, shown int) error {
 	switch {
 	case a.Stdout.TTY:
@@ -216,6 +255,7 @@ func (a app) printTop(r topReport, shown int) error {
 		return err
 	}
 	g := a.NewGrid()
+	g.RowIf("nodes", a.nodesText(r.Nodes))
 	g.Row("node", cli.Join(", ", r.status.Node, r.status.Log, cli.Count(r.status.Sessions, "session", "sessions"), "up "+(time.Duration(r.status.Uptime)*time.Second).String()))
 	g.Row("stored", fmt.Sprintf("%.1f appends/s, %.1f lines/s, %.1f refused/s, %d waiting", r.Appends, r.Lines, r.Refused, r.Waiting))
 	g.Row("served", fmt.Sprintf("%.1f requests/s, %s", r.Requests, cli.Count(r.Follow, "follower", "followers")))
@@ -225,12 +265,21 @@ func (a app) printTop(r topReport, shown int) error {
 	}
 	most := topSessions
 	if a.Stdout.Height > 0 && !a.Wide {
-		most = max(a.Stdout.Height-7, 1)
+		most = max(a.Stdout.Height-8, 1)
 	}
 	g = a.NewGrid()
+	g.Colors(cli.Yellow, cli.Cyan, "", cli.Green, cli.Green, "")
 	g.Row("ID", "AGENT", "ENTRIES", "PER SECOND", "STATE", "TITLE")
 	for _, s := range r.Sessions[:min(len(r.Sessions), most)] {
-		g.Row(string(s.ID), s.Agent, strconv.Itoa(s.Entries), fmt.Sprintf("%.1f", s.Rate), s.State, s.Title)
+		rate := ""
+		if s.Rate > 0 {
+			rate = fmt.Sprintf("%.1f", s.Rate)
+		}
+		id := s.short
+		if a.Wide {
+			id = string(s.ID)
+		}
+		g.Row(id, s.Agent, strconv.Itoa(s.Entries), rate, s.State, s.Title)
 	}
 	return g.Flush()
 }

@@ -40,6 +40,14 @@ func (g *Grid) RowIf(name, value string) {
 // Len returns the number of rows.
 func (g *Grid) Len() int { return len(g.rows) }
 
+// FirstWidth returns the width of the first column.
+func (g *Grid) FirstWidth() (n int) {
+	for _, row := range g.rows {
+		n = max(n, Columns(row[0]))
+	}
+	return n
+}
+
 // DropEmpty removes the columns that are empty in all rows but the first, the
 // heading. All rows must have the same length.
 func (g *Grid) DropEmpty() {
@@ -100,10 +108,13 @@ func (g *Grid) paint(row, column int, cell string) string {
 }
 
 // narrow makes the widest columns narrower until there is room for the last one. The
-// first column names the row, and is not cut.
+// first column names the row, and is cut only if it is very wide.
 func (g *Grid) narrow(widths []int, total int) {
 	for g.screen.Width > 0 && len(widths) > 1 && total > g.screen.Width-minLast {
 		widest := 1 + slices.Index(widths[1:], slices.Max(widths[1:]))
+		if widths[0] > maxFirst && widths[0] > widths[widest] {
+			widest = 0
+		}
 		if widths[widest] <= minColumn {
 			return
 		}
@@ -112,10 +123,11 @@ func (g *Grid) narrow(widths []int, total int) {
 	}
 }
 
-// Columns that are narrower than minColumn are not narrowed. The last column gets
-// at least minLast.
+// Columns that are narrower than minColumn are not narrowed, and neither is a first
+// one of maxFirst: what ls shows of an id. The last column gets at least minLast.
 const (
-	minColumn = 12
+	minColumn = 10
+	maxFirst  = 16
 	minLast   = 24
 )
 

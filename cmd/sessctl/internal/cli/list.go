@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/sesslog/sesslog/api/client"
@@ -53,6 +54,31 @@ func RowState(r catalog.Row) string {
 			who = r.Holder.By
 		}
 		return Join("@", orHeld(who), r.Holder.Host)
+	case r.Closed:
+		return "closed"
+	}
+	return ""
+}
+
+// RowWho returns the person and the host that write to a session now, or else the
+// person that stored it first.
+func RowWho(r catalog.Row) string {
+	if r.Holder != nil {
+		return Join("@", cmp.Or(r.Holder.By, r.Holder.Agent), r.Holder.Host)
+	}
+	return r.By
+}
+
+// RowDoing returns what goes on in a session: a writer holds it, its agent waits for
+// its user, or nothing.
+func RowDoing(r catalog.Row) string {
+	switch {
+	case r.Deleted:
+		return "deleted"
+	case r.Holder != nil && r.Waits != "":
+		return "waits"
+	case r.Holder != nil:
+		return "held"
 	case r.Closed:
 		return "closed"
 	}

@@ -21,8 +21,9 @@ func lsCmd(a app) *cobra.Command {
 		Short: "List sessions",
 		Long: `Lists the sessions whose id begins with PREFIX, or all, newest first. Flags
 filter and order the list. ID is the shortest unique prefix of the id; -o wide
-shows the whole id. PROJECT is the last part of the directory, and STATE names the
-agent and host that write now.
+shows the whole id. PROJECT is the last part of the directory. WHO is the person
+and host that hold the session now, if STATE is held, or waits: the agent waits for
+its user. Otherwise it is who stored the session first.
 
 An interrupted session is open and held by a writer that is silent: its host
 failed, or cannot be reached. Names and texts are matched without case.
@@ -39,7 +40,7 @@ without a node: of one profile of an agent, or of all. --cwd, --below, --dialect
 With -o json: a list with an object for each session: id, agentId (if the agent's
 own id differs), dialect, cwd, entries, seq (records), name, first (the beginning
 of the first user message), messages, created, modified, usage, size (bytes of
-its lines), and tags, holder, heads (beside main), waits (the answer after which
+its lines), and by (who stored it first), tags, holder, heads (beside main), waits (the answer after which
 the agent waits for its user), closed, deleted and snapshot if they apply. With
 --watch also one object per line for each change: id, row if the session still
 matches, and, for a change, mark. Of files: path, id, dialect, cwd, parents, entries,
@@ -139,15 +140,22 @@ func (a app) table(rows []catalog.Row) *cli.Grid {
 		return a.wideTable(rows)
 	}
 	g := a.NewGrid()
-	g.Colors(cli.Yellow, cli.Cyan, cli.Dim, "", "", cli.Green, cli.Dim, "")
-	g.Row("ID", "AGENT", "WHEN", "MESSAGES", "COST", "STATE", "PROJECT", "TITLE")
+	g.Colors(cli.Yellow, cli.Cyan, cli.Dim, "", "", "", cli.Green, cli.Dim, "")
+	g.Row("ID", "AGENT", "WHEN", "MSGS", "COST", "WHO", "STATE", "PROJECT", "TITLE")
 	for _, r := range rows {
-		g.Row(cli.ShortID(r.ShortID, r.ID), r.Dialect, a.Ago(cmp.Or(r.Modified, r.Created)), messagesText(r), display.Cost(r.Usage.Cost), cli.RowState(r),
-			cli.Project(r.CWD), cli.OrDash(cmp.Or(r.Name, r.First)))
+		agent := r.Dialect
+		if 0 < a.Stdout.Width && a.Stdout.Width < roomForAgent {
+			agent = ""
+		}
+		g.Row(cli.ShortID(r.ShortID, r.ID), agent, a.Ago(cmp.Or(r.Modified, r.Created)), messagesText(r), display.Cost(r.Usage.Cost),
+			cli.RowWho(r), cli.RowDoing(r), cli.Project(r.CWD), cli.OrDash(cmp.Or(r.Name, r.First)))
 	}
 	g.DropEmpty()
 	return g
 }
+
+// roomForAgent is the least width of a screen on which the agents are shown.
+const roomForAgent = 96
 
 func messagesText(r catalog.Row) string {
 	if r.Messages == 0 {

@@ -146,6 +146,11 @@ func (a app) send(cmd *cobra.Command, node *client.Client, id core.SessionID, da
 	if err := f.options(&o); err != nil {
 		return core.Receipt{}, err
 	}
+	if f.kind == "" {
+		if err := checkTyped(ctx, node, id, data); err != nil {
+			return core.Receipt{}, err
+		}
+	}
 	done, err := node.Append(ctx, string(id), data, o)
 	if err != nil {
 		return done, keyHint(a.ExplainFenced(v, err), f.key)
