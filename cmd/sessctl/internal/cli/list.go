@@ -69,7 +69,7 @@ func RowWho(r catalog.Row) string {
 	return r.By
 }
 
-// RowDoing returns what goes on in a session: a writer holds it, its agent waits for
+// RowDoing returns the activity of a session: a writer holds it, its agent waits for
 // its user, or nothing.
 func RowDoing(r catalog.Row) string {
 	switch {
