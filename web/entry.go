@@ -16,7 +16,7 @@ import (
 
 // An entry is what the page shows of one entry of a session.
 type entry struct {
-	Session string // empty in an export
+	Base    string // address of the session's pages; empty in an export
 	ID      string
 	Number  int // its place on the path, from 0
 	Kind    string
@@ -26,7 +26,8 @@ type entry struct {
 	Blocks  []*block
 	Tokens  int64 // of the answer
 	Cost    float64
-	images  int // that were read
+	images  int  // that were read
+	adopted bool // a result of it is under its call
 }
 
 // A block is a part of an entry.
@@ -54,32 +55,35 @@ const maxBlocks = 500
 // those.
 type entryReader struct {
 	dialect core.Dialect
-	session string
+	base    string
 	// image returns the source of image n of an entry, or "" for none.
 	image func(entry string, n int, b *item.Block) template.URL
 	calls map[string]*block
 }
 
-func newEntryReader(d core.Dialect, session string) *entryReader {
+func newEntryReader(d core.Dialect, base string) *entryReader {
 	image := func(entry string, n int, _ *item.Block) template.URL {
-		return template.URL("/sessions/" + url.PathEscape(session) + "/image?" + url.Values{"entry": {entry}, "n": {strconv.Itoa(n)}}.Encode()) // #nosec G203 -- escaped
+		return template.URL(base + "image?" + url.Values{"entry": {entry}, "n": {strconv.Itoa(n)}}.Encode()) // #nosec G203 -- escaped
 	}
-	return &entryReader{dialect: d, session: session, image: image, calls: map[string]*block{}}
+	return &entryReader{dialect: d, base: base, image: image, calls: map[string]*block{}}
 }
 
-// read returns what a line says, or nil if it says nothing to people or has become part
-// of an earlier entry.
-func (r *entryReader) read(line []byte, number int) *entry {
-	e, err := r.dialect.Entry(line)
+// read returns what a line says, or nil if it has become part of an earlier entry. An
+// entry that says nothing to people is silent; an export leaves it out.
+func (r *entryReader) read(raw []byte, number int) *entry {
+	e, err := r.dialect.Entry(raw)
 	if err != nil {
 		return nil
 	}
-	out := &entry{Session: r.session, ID: e.ID, Number: number, Time: e.Time}
+	out := &entry{Base: r.base, ID: e.ID, Number: number, Time: e.Time}
 	for _, it := range r.dialect.Read(e) {
 		r.add(out, &it)
 	}
 	if len(out.Blocks) == 0 {
-		return nil
+		if r.base == "" || out.adopted {
+			return nil
+		}
+		out.Kind, out.Who = "silent", line(e.Type, 40)
 	}
 	return out
 }
@@ -246,6 +250,7 @@ func (r *entryReader) result(out *entry, b *item.Block) {
 		return
 	}
 	call.Inner = append(call.Inner, shown)
+	out.adopted = true
 	call.Done, call.Failed = true, call.Failed || b.Failed
 	if ended, err := time.Parse(time.RFC3339Nano, out.Time); err == nil && !call.started.IsZero() && ended.After(call.started) {
 		call.Took = took(ended.Sub(call.started))

@@ -21,7 +21,7 @@ var pictures = []string{"image/png", "image/jpeg", "image/gif", "image/webp", "i
 
 // raw shows an entry as its agent wrote it.
 func (p *page) raw(w http.ResponseWriter, r *http.Request) error {
-	line, err := p.client(r).EntryLine(r.Context(), r.PathValue("id"), r.FormValue("entry"))
+	line, err := p.client(r).EntryLine(r.Context(), r.PathValue("id"), r.FormValue("entry")) // of a share link without an id
 	if err != nil {
 		return err
 	}
@@ -38,23 +38,19 @@ func (p *page) raw(w http.ResponseWriter, r *http.Request) error {
 // image serves an image of an entry. It is read through the entry, so that a token for
 // some sessions reads those of these sessions only.
 func (p *page) image(w http.ResponseWriter, r *http.Request) error {
-	line, err := p.client(r).EntryLine(r.Context(), r.PathValue("id"), r.FormValue("entry"))
+	src, err := p.source(r)
 	if err != nil {
 		return err
 	}
-	row, err := rowOf(r.Context(), p.client(r), core.SessionID(r.PathValue("id")))
+	line, err := src.EntryLine(r.Context(), src.id, r.FormValue("entry"))
 	if err != nil {
 		return err
 	}
-	d := p.dialects[row.Dialect]
-	if d == nil {
-		return core.ErrTooNew
-	}
-	e, err := d.Entry(line)
+	e, err := src.d.Entry(line)
 	if err != nil {
 		return err
 	}
-	images := imagesOf(d, e)
+	images := imagesOf(src.d, e)
 	n, err := strconv.Atoi(r.FormValue("n"))
 	if err != nil || n < 0 || n >= len(images) {
 		return fmt.Errorf("the entry has no image %.20q: %w", r.FormValue("n"), core.ErrNotFound)

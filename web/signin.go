@@ -14,10 +14,15 @@ import (
 const cookieName = "sesslog"
 
 // client returns a client of the API with the rights of the request: those of the
-// cookie if it is the page's own request, else those of its certificate.
+// cookie if it is the page's own request, else those of its certificate. A page of a
+// share link has the rights of that link only.
 func (p *page) client(r *http.Request) *client.Client {
 	c := &client.Client{Base: "http://localhost", HTTP: &http.Client{Transport: inside{p.api, r}}}
-	if cookie, err := r.Cookie(cookieName); err == nil && ownRequest(r) {
+	name := cookieName
+	if r.PathValue("share") != "" {
+		name, c.Token = shareCookie, "none"
+	}
+	if cookie, err := r.Cookie(name); err == nil && ownRequest(r) {
 		c.Token, _ = url.QueryUnescape(cookie.Value)
 	}
 	return c
@@ -63,20 +68,20 @@ func (p *page) signIn(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	setCookie(w, r, token, 30*24*60*60)
+	setCookie(w, r, cookieName, "/", token, 30*24*60*60)
 	http.Redirect(w, r, backOf(r), http.StatusSeeOther)
 	return nil
 }
 
 func (p *page) signOut(w http.ResponseWriter, r *http.Request) error {
-	setCookie(w, r, "", -1)
+	setCookie(w, r, cookieName, "/", "", -1)
 	http.Redirect(w, r, "/signin", http.StatusSeeOther)
 	return nil
 }
 
-func setCookie(w http.ResponseWriter, r *http.Request, token string, age int) {
+func setCookie(w http.ResponseWriter, r *http.Request, name, path, token string, age int) {
 	http.SetCookie(w, &http.Cookie{
-		Name: cookieName, Value: url.QueryEscape(token), Path: "/", MaxAge: age,
+		Name: name, Value: url.QueryEscape(token), Path: path, MaxAge: age,
 		HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode,
 	})
 }

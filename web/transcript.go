@@ -16,18 +16,20 @@ import (
 )
 
 const (
-	chunkSize = 100  // entries that are loaded at a time
-	maxChunks = 2000 // of one page; those of a longer session are larger
+	chunkSize = 100 // entries that are loaded at a time
+	maxParts  = 100 // into which a part that is not loaded is divided
 )
 
 // A session is what every page about one session shows at its top.
 type session struct {
-	Row   catalog.Row
-	Tab   string
-	Heads []api.HeadInfo
-	More  int    // heads that are left out
-	Head  string // that is shown
-	Leaf  string // that is shown in place of a head's
+	Row    catalog.Row
+	Base   string // address of its pages
+	Tab    string
+	Heads  []api.HeadInfo
+	More   int    // heads that are left out
+	Head   string // that is shown
+	Leaf   string // that is shown in place of a head's
+	Shared bool   // by a share link, which has no other pages
 }
 
 // Title is the name of the session, or how it began.
@@ -50,86 +52,32 @@ func (s *session) Claim() *api.HeadInfo {
 }
 
 // Query is the part of an address that says what of the session is shown.
-func (s *session) Query() string {
+func (s *session) Query() string { return s.query().Encode() }
+
+func (s *session) query() url.Values {
 	q := url.Values{}
 	if s.Leaf != "" {
 		q.Set("leaf", s.Leaf)
 	} else if s.Head != core.MainHead {
 		q.Set("head", s.Head)
 	}
-	return q.Encode()
+	return q
 }
 
-// open reads the row and the heads of the session that r is about.
-func (p *page) open(r *http.Request, c *client.Client, tab string) (*session, core.Dialect, error) {
-	id := r.PathValue("id")
-	s := &session{Tab: tab, Head: cmp.Or(r.FormValue("head"), core.MainHead), Leaf: r.FormValue("leaf")}
-	heads, err := c.Heads(r.Context(), id) // first: its errors are the clearest
+// open reads what the top of a page about a session shows.
+func (p *page) open(r *http.Request, tab string) (*session, *source, error) {
+	src, err := p.source(r)
 	if err != nil {
 		return nil, nil, err
 	}
+	v := src.view(r)
+	s := &session{Row: src.row, Base: src.base, Tab: tab, Head: cmp.Or(v.Head, core.MainHead), Leaf: v.Leaf, Shared: src.id == ""}
+	if s.Shared {
+		return s, src, nil
+	}
+	heads, err := src.Heads(r.Context(), src.id)
 	s.Heads, s.More = heads.Heads, heads.More
-	if s.Row, err = rowOf(r.Context(), c, core.SessionID(id)); err != nil {
-		return nil, nil, err
-	}
-	d, ok := p.dialects[s.Row.Dialect]
-	if !ok {
-		return nil, nil, fmt.Errorf("session %s is of dialect %.40q, which this node does not know: %w", id, s.Row.Dialect, core.ErrTooNew)
-	}
-	return s, d, nil
-}
-
-// rowOf returns the row of a session, also of one in the trash.
-func rowOf(ctx context.Context, c *client.Client, id core.SessionID) (catalog.Row, error) {
-	for _, deleted := range []bool{false, true} {
-		list, err := c.List(ctx, catalog.Filter{Prefix: string(id), Deleted: deleted, Sort: catalog.SortCreated, Limit: 50})
-		if err != nil {
-			return catalog.Row{}, err
-		}
-		for i := range list.Sessions {
-			if list.Sessions[i].ID == id {
-				return list.Sessions[i], nil
-			}
-		}
-	}
-	info, err := c.Info(ctx, string(id)) // the node's directory lags
-	if err != nil {
-		return catalog.Row{}, err
-	}
-	return catalog.Row{ID: id, Dialect: info.Log.Dialect, CWD: info.CWD, Entries: info.EntryCount}, nil
-}
-
-// A window is consecutive entries of a path.
-type window struct {
-	From, To, Total int
-	Entries         []*entry
-	Cursor          core.Cursor
-	first, last     string // ids of the first and the last of them, whether they say something or not
-}
-
-// read reads up to limit entries of the path to v.
-func read(ctx context.Context, c *client.Client, d core.Dialect, id string, v client.View, from, limit int) (window, error) {
-	var w window
-	entries := newEntryReader(d, id)
-	n := 0
-	got, err := c.ReadWindow(ctx, id, v, from, limit, func(line []byte) error {
-		if e, err := d.Entry(line); err == nil {
-			if n == 0 {
-				w.first = e.ID
-			}
-			w.last = e.ID
-		}
-		if e := entries.read(line, n); e != nil {
-			w.Entries = append(w.Entries, e)
-		}
-		n++
-		return nil
-	})
-	for _, e := range w.Entries {
-		e.Number += got.From
-	}
-	w.From, w.To, w.Total, w.Cursor = got.From, got.From+n, got.Total, got.Cursor
-	return w, err
+	return s, src, err
 }
 
 // A transcriptPage shows a path as a conversation: one chunk, and the places of the
@@ -149,87 +97,94 @@ type chunk struct {
 }
 
 func (p *page) transcript(w http.ResponseWriter, r *http.Request) error {
-	c := p.client(r)
-	s, d, err := p.open(r, c, "transcript")
+	s, src, err := p.open(r, "transcript")
 	if err != nil {
 		return err
 	}
 	t := transcriptPage{session: s, Entry: r.FormValue("entry")}
-	id := string(s.Row.ID)
-	if t.window, err = t.choose(r, c, d, id); err != nil {
+	if t.window, err = t.choose(r, src); err != nil {
 		return err
 	}
 	t.Before, t.After = t.others()
 	if s.Leaf == "" && t.To == t.Total {
-		t.Live = "/sessions/" + url.PathEscape(id) + "/live?head=" + url.QueryEscape(s.Head) + "&at=" + url.QueryEscape(t.position().String())
+		t.Live = s.Base + "live?at=" + url.QueryEscape(t.position().String())
+		if !s.Shared {
+			t.Live += "&head=" + url.QueryEscape(s.Head)
+		}
 	}
 	return p.show(w, r, http.StatusOK, "transcript.html", &t)
 }
 
 // choose reads the entries to begin with: those around an entry, those from a number
 // on, or the last ones.
-func (t *transcriptPage) choose(r *http.Request, c *client.Client, d core.Dialect, id string) (window, error) {
-	v := client.View{Head: t.Head, Leaf: t.Leaf}
+func (t *transcriptPage) choose(r *http.Request, src *source) (window, error) {
+	ctx, v := r.Context(), src.view(r)
 	from := -chunkSize
 	if n, err := strconv.Atoi(r.FormValue("from")); err == nil && n >= 0 {
 		from = n
 	}
 	if t.Entry == "" {
-		return read(r.Context(), c, d, id, v, from, chunkSize)
+		return src.read(ctx, v, from, chunkSize)
 	}
-	// The path to the entry is the beginning of every path that has it.
-	at, err := c.ReadWindow(r.Context(), id, client.View{Leaf: t.Entry}, -1, 1, func([]byte) error { return nil })
+	at, err := src.number(ctx, t.Entry)
 	if err != nil {
 		return window{}, err
 	}
-	w, err := read(r.Context(), c, d, id, v, max(0, at.From-chunkSize/2), chunkSize)
-	if err != nil || w.has(r.Context(), c, d, id, v, at.From, t.Entry) {
+	w, err := src.read(ctx, v, max(0, at-chunkSize/2), chunkSize)
+	if err != nil {
 		return w, err
 	}
+	if one, err := src.read(ctx, v, at, 1); err == nil && one.first == t.Entry && at < w.To {
+		return w, nil
+	}
 	t.Leaf = t.Entry // it is on another branch
-	return read(r.Context(), c, d, id, client.View{Leaf: t.Leaf}, -chunkSize, chunkSize)
+	return src.read(ctx, client.View{Leaf: t.Leaf}, -chunkSize, chunkSize)
 }
 
-// has reports whether entry is number n of the path.
-func (w *window) has(ctx context.Context, c *client.Client, d core.Dialect, id string, v client.View, n int, entry string) bool {
-	one, err := read(ctx, c, d, id, v, n, 1)
-	return err == nil && one.first == entry && w.From <= n && n < w.To
-}
-
-// others returns the parts of the path before and after the window.
+// others returns the parts of the path before and after the window, those next to it in
+// the size in which they are loaded.
 func (t *transcriptPage) others() (before, after []chunk) {
-	size := max(chunkSize, (t.Total+maxChunks-1)/maxChunks)
-	add := func(from, to int) chunk {
-		q, _ := url.ParseQuery(t.Query())
-		q.Set("from", strconv.Itoa(from))
-		return chunk{from, to, "?" + q.Encode()}
+	q := t.query()
+	before, after = parts(q, 0, t.From), parts(q, t.To, t.Total)
+	if n := len(before) - 1; n >= 0 && before[n].To-before[n].From > chunkSize {
+		before = append(before[:n], parts(q, before[n].From, before[n].To)...)
 	}
-	for from := 0; from < t.From; from += size {
-		before = append(before, add(from, min(from+size, t.From)))
-	}
-	for from := t.To; from < t.Total; from += size {
-		after = append(after, add(from, min(from+size, t.Total)))
+	if len(after) > 0 && after[0].To-after[0].From > chunkSize {
+		after = append(parts(q, after[0].From, after[0].To), after[1:]...)
 	}
 	return before, after
 }
 
-// chunk answers with entries alone, without a page around them.
+// parts divides entries into at most maxParts parts. A part of more than chunkSize
+// entries is divided when it comes into view.
+func parts(q url.Values, from, to int) (out []chunk) {
+	size := chunkSize
+	for to-from > size*maxParts {
+		size *= maxParts
+	}
+	for ; from < to; from += size {
+		q.Set("from", strconv.Itoa(from))
+		out = append(out, chunk{from, min(from+size, to), "?" + q.Encode()})
+	}
+	return out
+}
+
+// chunk answers with the entries of a part, or, if it is large, with its parts.
 func (p *page) chunk(w http.ResponseWriter, r *http.Request) error {
-	c := p.client(r)
 	from, err := strconv.Atoi(r.FormValue("from"))
 	to, err2 := strconv.Atoi(r.FormValue("to"))
 	if err != nil || err2 != nil || from < 0 || to <= from {
 		return fmt.Errorf("from and to must be numbers of entries: %w", core.ErrInvalid)
 	}
-	row, err := rowOf(r.Context(), c, core.SessionID(r.PathValue("id")))
+	src, err := p.source(r)
 	if err != nil {
 		return err
 	}
-	d := p.dialects[row.Dialect]
-	if d == nil {
-		return core.ErrTooNew
+	if to-from > chunkSize {
+		s := session{Head: cmp.Or(src.view(r).Head, core.MainHead), Leaf: src.view(r).Leaf}
+		return p.show(w, r, http.StatusOK, "chunks", parts(s.query(), from, to))
 	}
-	got, err := read(r.Context(), c, d, r.PathValue("id"), client.View{Head: r.FormValue("head"), Leaf: r.FormValue("leaf")}, from, min(to-from, 10*chunkSize))
+	got, err := src.read(r.Context(), src.view(r), from, to-from)
 	if err != nil {
 		return err
 	}
@@ -272,28 +227,25 @@ func (p *page) live(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	id, head := r.PathValue("id"), cmp.Or(r.FormValue("head"), core.MainHead)
-	row, err := rowOf(r.Context(), p.client(r), core.SessionID(id))
+	src, err := p.source(r)
 	if err != nil {
 		return err
 	}
-	d := p.dialects[row.Dialect]
-	if d == nil {
-		return core.ErrTooNew
-	}
+	v := src.view(r)
 	return p.stream(w, r, func(ctx context.Context, c *client.Client, send func(kind, id, data string) error) error {
+		src.Client = c
 		seen := at.cursor
-		return c.Follow(ctx, id, at.cursor, true, func(ev api.Event) error {
+		return c.Follow(ctx, src.id, at.cursor, true, func(ev api.Event) error {
 			switch {
 			case ev.Cursor.Seq <= seen.Seq:
 				return nil
 			case ev.Kind == core.KindAmend || ev.Kind == core.KindRedact || ev.Kind == core.KindErase || ev.Kind == core.KindDelete:
 				return send("reload", "", "")
 			case ev.Kind != core.KindAppend && ev.Kind != core.KindHead:
-				return p.sendStatus(ctx, c, id, head, send)
+				return p.sendStatus(ctx, src, v.Head, send)
 			}
 			for {
-				got, err := read(ctx, c, d, id, client.View{Head: head}, max(0, at.count-1), chunkSize)
+				got, err := src.read(ctx, v, max(0, at.count-1), chunkSize)
 				if err != nil {
 					return err
 				}
@@ -331,8 +283,11 @@ func (p *page) sendEntries(w *window, from int, send func(kind, id, data string)
 }
 
 // sendStatus sends who writes.
-func (p *page) sendStatus(ctx context.Context, c *client.Client, id, head string, send func(kind, id, data string) error) error {
-	heads, err := c.Heads(ctx, id)
+func (p *page) sendStatus(ctx context.Context, src *source, head string, send func(kind, id, data string) error) error {
+	if src.id == "" {
+		return nil
+	}
+	heads, err := src.Heads(ctx, src.id)
 	if err != nil {
 		return err
 	}

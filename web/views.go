@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"maps"
 	"net/http"
@@ -44,13 +45,11 @@ const (
 )
 
 func (p *page) tree(w http.ResponseWriter, r *http.Request) error {
-	c := p.client(r)
-	s, d, err := p.open(r, c, "tree")
+	s, src, err := p.open(r, "tree")
 	if err != nil {
 		return err
 	}
-	id := string(s.Row.ID)
-	all, err := c.Tree(r.Context(), id)
+	all, err := src.Tree(r.Context(), src.id)
 	if err != nil {
 		return err
 	}
@@ -77,7 +76,7 @@ func (p *page) tree(w http.ResponseWriter, r *http.Request) error {
 	for i := range view.Nodes {
 		shown[view.Nodes[i].ID] = &view.Nodes[i]
 	}
-	if err := p.describe(r, c, d, id, shown); err != nil {
+	if err := src.describe(r.Context(), shown); err != nil {
 		return err
 	}
 	return p.show(w, r, http.StatusOK, "tree.html", view)
@@ -99,16 +98,16 @@ func branchLevels(all []display.TreeNode) []int {
 }
 
 // describe sets the texts of nodes.
-func (p *page) describe(r *http.Request, c *client.Client, d core.Dialect, id string, nodes map[string]*node) error {
-	entries := newEntryReader(d, id)
-	return c.EachEntry(r.Context(), id, func(line []byte) error {
-		e, err := d.Entry(line)
+func (s *source) describe(ctx context.Context, nodes map[string]*node) error {
+	entries := newEntryReader(s.d, s.base)
+	return s.EachEntry(ctx, s.id, func(line []byte) error {
+		e, err := s.d.Entry(line)
 		n := nodes[e.ID]
 		if err != nil || n == nil || n.Text != "" {
 			return nil
 		}
 		clear(entries.calls)
-		if shown := entries.read(line, 0); shown != nil {
+		if shown := entries.read(line, 0); shown != nil && shown.Kind != "silent" {
 			n.Kind, n.Who, n.Text = shown.Kind, cmp.Or(shown.Who, n.Who), shown.gist()
 		}
 		return nil
@@ -132,13 +131,12 @@ type usagePage struct {
 }
 
 func (p *page) usage(w http.ResponseWriter, r *http.Request) error {
-	c := p.client(r)
-	s, _, err := p.open(r, c, "usage")
+	s, src, err := p.open(r, "usage")
 	if err != nil {
 		return err
 	}
 	view := usagePage{session: s}
-	if view.Usage, err = c.Usage(r.Context(), string(s.Row.ID), client.View{}); err != nil {
+	if view.Usage, err = src.Usage(r.Context(), src.id, client.View{}); err != nil {
 		return err
 	}
 	return p.show(w, r, http.StatusOK, "usage.html", view)
@@ -167,7 +165,7 @@ func (p *page) search(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		view.Session = &session{Row: row, Head: core.MainHead}
+		view.Session = &session{Row: row, Base: "/sessions/" + url.PathEscape(string(row.ID)) + "/", Head: core.MainHead}
 	}
 	if view.Text == "" {
 		if _, err := c.Whoami(r.Context()); err != nil {

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sesslog/sesslog/agent/secrets"
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
@@ -32,37 +33,55 @@ var templates = sync.OnceValue(func() *template.Template {
 type page struct {
 	api      http.Handler
 	dialects core.Dialects
+	rules    func() (*secrets.Rules, error)
 	slots    chan struct{} // pages that are being made
 }
 
 // maxPages is how many pages are made at a time: each holds up to a few MiB.
 const maxPages = 16
 
-// New returns the handler of the web page. It answers the requests that are not the
-// page's with api, the handler of the HTTP API.
-func New(api http.Handler) http.Handler {
-	p := &page{api: api, dialects: dialect.All(), slots: make(chan struct{}, maxPages)}
+// New returns a function that returns the handler of the web page. The handler answers
+// the requests that are not the page's with api, the handler of the HTTP API. The file,
+// if there is one, has rules for secrets besides those of package secrets.
+func New(secretsFile string) func(api http.Handler) http.Handler {
+	rules := sync.OnceValues(func() (*secrets.Rules, error) { return secrets.Read(secretsFile) })
+	return func(api http.Handler) http.Handler {
+		p := &page{api: api, dialects: dialect.All(), rules: rules, slots: make(chan struct{}, maxPages)}
+		return p.routes()
+	}
+}
+
+func (p *page) routes() http.Handler {
 	mux := http.NewServeMux()
 	for pattern, h := range map[string]func(http.ResponseWriter, *http.Request) error{
-		"GET /{$}":                   p.sessions,
-		"GET /signin":                p.signInForm,
-		"POST /signin":               p.signIn,
-		"POST /signout":              p.signOut,
-		"GET /sessions/{id}":         p.transcript,
-		"GET /sessions/{id}/entries": p.chunk,
-		"GET /sessions/{id}/raw":     p.raw,
-		"GET /sessions/{id}/image":   p.image,
-		"GET /sessions/{id}/tree":    p.tree,
-		"GET /sessions/{id}/usage":   p.usage,
-		"GET /search":                p.search,
-		"GET /health":                p.health,
+		"GET /{$}":                         p.sessions,
+		"GET /signin":                      p.signInForm,
+		"POST /signin":                     p.signIn,
+		"POST /signout":                    p.signOut,
+		"GET /sessions/{id}":               p.transcript,
+		"GET /sessions/{id}/entries":       p.chunk,
+		"GET /sessions/{id}/raw":           p.raw,
+		"GET /sessions/{id}/image":         p.image,
+		"GET /sessions/{id}/tree":          p.tree,
+		"GET /sessions/{id}/usage":         p.usage,
+		"GET /sessions/{id}/share":         p.sharePreview,
+		"POST /sessions/{id}/share":        p.share,
+		"POST /sessions/{id}/share/revoke": p.unshare,
+		"GET /shared/{share}":              p.shared,
+		"POST /shared/{share}":             p.openShare,
+		"GET /shared/{share}/entries":      p.chunk,
+		"GET /shared/{share}/raw":          p.raw,
+		"GET /shared/{share}/image":        p.image,
+		"GET /search":                      p.search,
+		"GET /health":                      p.health,
 	} {
 		mux.Handle(pattern, p.limited(h))
 	}
 	mux.Handle("GET /live", p.handler(p.liveSessions))
 	mux.Handle("GET /sessions/{id}/live", p.handler(p.live))
+	mux.Handle("GET /shared/{share}/live", p.handler(p.live))
 	mux.Handle("GET /static/", p.handler(p.file))
-	mux.Handle("/", api)
+	mux.Handle("/", p.api)
 	guard := http.NewCrossOriginProtection()
 	return guard.Handler(mux)
 }
@@ -140,7 +159,7 @@ func extend(w http.ResponseWriter) {
 
 // fail shows an error, or the sign-in.
 func (p *page) fail(w http.ResponseWriter, r *http.Request, err error) {
-	if unauthorized(err) && r.Header.Get("Sec-Fetch-Dest") != "empty" {
+	if unauthorized(err) && r.Header.Get("Sec-Fetch-Dest") != "empty" && r.PathValue("share") == "" {
 		http.Redirect(w, r, "/signin?back="+template.URLQueryEscaper(r.URL.RequestURI()), http.StatusSeeOther)
 		return
 	}

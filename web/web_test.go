@@ -38,7 +38,7 @@ type node struct {
 
 func start(t *testing.T) node {
 	t.Helper()
-	return node{nodetest.Start(t, nodetest.Config{Serve: func(c *server.Config) { c.Token, c.Page = rootToken, web.New }}), t}
+	return node{nodetest.Start(t, nodetest.Config{Serve: func(c *server.Config) { c.Token, c.Page = rootToken, web.New("") }}), t}
 }
 
 // get requests a page as the bearer of a token, with further headers.
@@ -240,7 +240,7 @@ func TestHostileTextsStayTexts(t *testing.T) {
 	_, err := n.Import(t.Context(), strings.NewReader(b.String()), int64(b.Len()), client.ImportOptions{})
 	testkit.Must(t, err)
 	s := "/sessions/hostile-000001"
-	for _, path := range []string{"/", s + "?from=0", s, s + "/entries?from=0&to=200", s + "/tree", s + "/usage", "/search?q=alert", "/search?q=" + url.QueryEscape(hostile[0])} {
+	for _, path := range []string{"/", s + "?from=0", s, s + "/entries?from=0&to=100", s + "/entries?from=0&to=200", s + "/tree", s + "/share", s + "/usage", "/search?q=alert", "/search?q=" + url.QueryEscape(hostile[0])} {
 		res, body := n.get(path, rootToken)
 		if res.StatusCode != http.StatusOK && !strings.Contains(path, "%3C") {
 			t.Errorf("%s: %s", path, res.Status)

@@ -16,16 +16,18 @@ type Scope string
 
 // The scopes, lowest first.
 const (
+	Share Scope = "share" // read one session, or a part of it, by its share link
 	Read  Scope = "read"  // read sessions
 	Write Scope = "write" // create, write and trash sessions
 	Admin Scope = "admin" // everything else: erase, redact, hold, repair, restore, tokens
 )
 
-var ranks = map[Scope]int{Read: 1, Write: 2, Admin: 3}
+var ranks = map[Scope]int{Share: 1, Read: 2, Write: 3, Admin: 4}
 
-// ParseScope returns core.ErrInvalid unless s names a scope.
+// ParseScope returns core.ErrInvalid unless s names a scope that a token can be given.
+// Scope Share is that of share links.
 func ParseScope(s string) (Scope, error) {
-	if ranks[Scope(s)] == 0 {
+	if !Scope(s).Includes(Read) {
 		return "", fmt.Errorf("scope %.64q: use read, write or admin: %w", s, core.ErrInvalid)
 	}
 	return Scope(s), nil
@@ -49,8 +51,11 @@ type Limits struct {
 type Grant struct {
 	Scope Scope `json:"scope"`
 	// Prefix limits the grant to sessions whose ids start with it; empty means
-	// all sessions of the log.
+	// all sessions of the log. With scope Share it is the id of the session.
 	Prefix string `json:"prefix,omitempty"`
+	// Until is the last entry that is shared. Empty means the end of main, wherever
+	// that moves. Only with scope Share.
+	Until  string `json:"until,omitempty"`
 	Limits Limits `json:"limits,omitzero"`
 }
 
@@ -68,8 +73,17 @@ const (
 
 // Check returns core.ErrInvalid with the first fault of g, or nil.
 func (g Grant) Check() error {
-	if _, err := ParseScope(string(g.Scope)); err != nil {
+	if g.Scope == Share {
+		if _, err := core.ParseSessionID(g.Prefix); err != nil {
+			return err
+		}
+		if len(g.Until) > core.MaxEntryID {
+			return fmt.Errorf("until has %d bytes, %d are allowed: %w", len(g.Until), core.MaxEntryID, core.ErrInvalid)
+		}
+	} else if _, err := ParseScope(string(g.Scope)); err != nil {
 		return err
+	} else if g.Until != "" {
+		return fmt.Errorf("until %.64q: only a share link has it: %w", g.Until, core.ErrInvalid)
 	}
 	if len(g.Prefix) > maxPrefix || strings.Trim(g.Prefix, idChars) != "" {
 		return fmt.Errorf("prefix %.140q: must be the start of an id, up to %d of A-Z a-z 0-9 _ -: %w", g.Prefix, maxPrefix, core.ErrInvalid)

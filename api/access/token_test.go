@@ -8,7 +8,7 @@ import (
 
 func TestScopesIncludeLowerScopes(t *testing.T) {
 	t.Parallel()
-	order := []access.Scope{access.Read, access.Write, access.Admin}
+	order := []access.Scope{access.Share, access.Read, access.Write, access.Admin}
 	for i, s := range order {
 		for j, other := range order {
 			if s.Includes(other) != (i >= j) {

@@ -23,8 +23,12 @@ type Client struct {
 	nodes       *nodes          // to ask in turn; nil for the one at Base
 }
 
-// session returns the path of a call about one session.
+// session returns the path of a call about one session: if id is empty, about the one
+// that the client's share link shows.
 func (c *Client) session(id string, rest string) string {
+	if id == "" {
+		return "/v1/shared" + rest
+	}
 	return "/v1/sessions/" + url.PathEscape(id) + rest
 }
 

@@ -134,12 +134,20 @@ type Window struct {
 	Cursor core.Cursor // of the session at that time
 }
 
+// pathQuery asks for the entries of the path to v. A share link shows nothing else.
+func pathQuery(id string, v View) url.Values {
+	q := v.query()
+	if id != "" {
+		q.Set("path", "true")
+	}
+	return q
+}
+
 // ReadWindow calls f with up to limit entry lines of the path to v, from number from
 // on; a negative from counts from the end. Large images are references, such as
-// blob:sha256:....
+// blob:sha256:.... If id is empty, the entries are those of the client's share link.
 func (c *Client) ReadWindow(ctx context.Context, id string, v View, from, limit int, f func(line []byte) error) (Window, error) {
-	q := v.query()
-	q.Set("path", "true")
+	q := pathQuery(id, v)
 	q.Set("images", "false")
 	q.Set("from", strconv.Itoa(from))
 	q.Set("limit", strconv.Itoa(limit))
@@ -188,9 +196,12 @@ func eachLine(body io.Reader, f func(line []byte) error) error {
 	}
 }
 
-// EntryLine returns the line of an entry, with its images.
+// EntryLine returns the line of an entry, with its images. If id is empty, it is one of
+// the client's share link.
 func (c *Client) EntryLine(ctx context.Context, id, entry string) ([]byte, error) {
-	q := url.Values{"path": {"true"}, "leaf": {entry}, "from": {"-1"}, "limit": {"1"}}
+	q := pathQuery(id, View{Leaf: entry})
+	q.Set("from", "-1")
+	q.Set("limit", "1")
 	lines, err := c.readLines(ctx, c.session(id, "/entries"), q)
 	if err != nil {
 		return nil, err

@@ -33,11 +33,38 @@ func (c *Client) RotateToken(ctx context.Context, id string, q api.RotateRequest
 
 // RevokeToken revokes the token called id permanently.
 func (c *Client) RevokeToken(ctx context.Context, id string, n api.Notice) (access.Token, error) {
+	return c.revoke(ctx, "/v1/tokens/"+url.PathEscape(id), n)
+}
+
+func (c *Client) revoke(ctx context.Context, path string, n api.Notice) (t access.Token, err error) {
 	q := url.Values{}
 	setIf(q, "by", n.By)
 	setIf(q, "host", n.Host)
 	setIf(q, "why", n.Why)
-	var t access.Token
-	err := c.do(ctx, http.MethodDelete, "/v1/tokens/"+url.PathEscape(id), q, nil, nil, 0, &t)
+	err = c.do(ctx, http.MethodDelete, path, q, nil, nil, 0, &t)
 	return t, err
+}
+
+// Share creates a share link of a session. Its secret is in the answer and nowhere
+// else.
+func (c *Client) Share(ctx context.Context, id string, q api.ShareRequest) (access.Issued, error) {
+	return send[access.Issued](ctx, c, http.MethodPost, c.session(id, "/shares"), nil, q)
+}
+
+// Shares returns the share links of a session, or of all if id is empty, oldest first.
+func (c *Client) Shares(ctx context.Context, id string) ([]access.Token, error) {
+	q := url.Values{}
+	setIf(q, "session", id)
+	list, err := get[api.ShareList](ctx, c, "/v1/shares", q)
+	return list.Shares, err
+}
+
+// Unshare revokes a share link of a session permanently.
+func (c *Client) Unshare(ctx context.Context, id, link string, n api.Notice) (access.Token, error) {
+	return c.revoke(ctx, c.session(id, "/shares/"+url.PathEscape(link)), n)
+}
+
+// Shared returns what the client's share link shows.
+func (c *Client) Shared(ctx context.Context) (api.Shared, error) {
+	return get[api.Shared](ctx, c, "/v1/shared", nil)
 }

@@ -73,6 +73,8 @@ func TestEveryActIsAudited(t *testing.T) {
 	blob := core.DigestOf([]byte("bytes")).String()
 	acts := server.Acts()
 	for _, do := range []struct{ pattern, path, body string }{
+		{"POST /v1/sessions/{id}/shares", "", "{" + why + "}"},
+		{"DELETE /v1/sessions/{id}/shares/{token}", "/v1/sessions/" + id + "/shares/" + made.ID, ""},
 		{"POST /v1/sessions/{id}/hold", "", "{" + why + "}"},
 		{"POST /v1/sessions/{id}/unhold", "", "{" + why + "}"},
 		{"POST /v1/sessions/{id}/redact", "", `{"entries":["a1b2c3d4"],` + why + "}"},

@@ -93,6 +93,11 @@ var (
 		text("head", "The head to read; default main."),
 		text("leaf", "The id of the entry to read from, or null for the position before all entries. Takes precedence over head."),
 	}
+	window = []param{
+		oneOf("images", "false: return large images as references, such as blob:sha256:..., not as base64. A text of the agent that begins with blob: then begins with blob:keep:.", "false"),
+		{"from", "The first entry to return; the first of all is 0. A negative number counts from the end: from=-100 returns the last 100 entries. Use at for windows of one moment.", object{"type": "integer"}, false},
+		{"limit", "The maximum number of entries; default all.", object{"type": "integer", "minimum": 1}, false},
+	}
 	profile = []param{text("profile", "The agent whose rules apply when the session is read, such as omp or pi@0.73.")}
 
 	filter = []param{
@@ -185,6 +190,27 @@ var calls = map[string]call{
 		query: []param{text("by", "The user who revokes the token."), text("host", "The host of that user."), text("why", "The reason.")},
 	},
 
+	"GET /v1/shares": {
+		tag: "tokens", id: "shares", sum: "List share links without their secrets, oldest first", out: api.ShareList{},
+		query: []param{text("session", "Only those of this session.")},
+	},
+	"POST /v1/sessions/{id}/shares": {
+		tag: "tokens", id: "share", sum: "Create a share link; only this answer contains its secret", in: api.ShareRequest{}, out: access.Issued{}, status: 201,
+	},
+	"DELETE /v1/sessions/{id}/shares/{token}": {
+		tag: "tokens", id: "unshare", sum: "Revoke a share link permanently", out: access.Token{},
+		query: []param{text("by", "The user who revokes the link."), text("host", "The host of that user."), text("why", "The reason.")},
+	},
+	"GET /v1/shared": {tag: "tokens", id: "shared", sum: "Show what the caller's share link shows", out: api.Shared{}, back: []string{api.HeaderCursor}},
+	"GET /v1/shared/entries": {
+		tag: "tokens", id: "sharedEntries", sum: "Read the entry lines that the caller's share link shows", out: entryLines, back: []string{api.HeaderCursor, api.HeaderRange},
+		query: append([]param{text("leaf", "The last entry to return; it must be one that the link shows.")}, window...),
+	},
+	"GET /v1/shared/events": {
+		tag: "tokens", id: "sharedEvents", sum: "Follow changes of what the caller's share link shows", header: []param{lastID}, query: []param{cursorText},
+		out: media{events, "One event per change, without its content.", api.Event{}, nil},
+	},
+
 	"GET /v1/sessions": {
 		tag: "sessions", id: "list", sum: "List sessions, most recently modified first", out: api.List{},
 		query: with(filter, order, []param{upTo("limit", "The maximum number of results.", 10000, 1000), text("after", "The next value of the previous page, or a session id.")}),
@@ -229,10 +255,7 @@ var calls = map[string]call{
 		query: with([]param{
 			yes("path", "Only the entries on the path from the root to head or leaf."),
 			text("custom", "Only the entries that an extension added under this name."),
-			oneOf("images", "false: return large images as references, such as blob:sha256:..., not as base64. A text of the agent that begins with blob: then begins with blob:keep:.", "false"),
-			{"from", "The first entry to return; the first of all is 0. A negative number counts from the end: from=-100 returns the last 100 entries. Use at for windows of one moment.", object{"type": "integer"}, false},
-			{"limit", "The maximum number of entries; default all.", object{"type": "integer", "minimum": 1}, false},
-		}, view, moment, demand),
+		}, window, view, moment, demand),
 	},
 	"GET /v1/sessions/{id}/state": {
 		tagged: true, tag: "sessions", id: "state", sum: "Get everything that an agent's view needs, as of one record", query: demand, back: []string{api.HeaderCursor},

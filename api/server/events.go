@@ -32,11 +32,18 @@ const (
 // events sends the session's records after a cursor as server-sent events, with
 // the cursor of each as id.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
-	after, err := afterOf(r)
+	sess, err := s.session(r)
 	if err != nil {
 		return err
 	}
-	sess, err := s.session(r)
+	return s.follow(w, r, sess, func(ctx context.Context, out *eventWriter, rec *storage.Lazy) error {
+		return s.sendEvent(ctx, out, rec, eventLabel{})
+	})
+}
+
+// follow calls send with the session's records after a cursor, until the caller leaves.
+func (s *Server) follow(w http.ResponseWriter, r *http.Request, sess *engine.Session, send func(context.Context, *eventWriter, *storage.Lazy) error) error {
+	after, err := afterOf(r)
 	if err != nil {
 		return err
 	}
@@ -67,7 +74,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return out.problem(err)
 		}
-		if err := s.sendEvent(ctx, out, rec, eventLabel{}); err != nil {
+		if err := send(ctx, out, rec); err != nil {
 			if ctx.Err() != nil {
 				return nil // the follower continues from its cursor
 			}

@@ -169,9 +169,11 @@ func TestNoWayToNameForeignThings(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, withTokens)
 	foreign, secrets := foreignThings(t, n)
+	n.makeLong(t, "ours-shared")
 	tokens := []string{
 		n.create(t, api.TokenRequest{Name: "or", Scope: access.Read, Prefix: "ours-"}).Bearer,
 		n.create(t, api.TokenRequest{Name: "ow", Scope: access.Write, Prefix: "ours-"}).Bearer,
+		n.shareOf(t, "ours-shared", "ours-entry").Bearer,
 	}
 	patterns := server.RoutePatterns()
 	rows := make([]string, len(patterns))
@@ -182,7 +184,7 @@ func TestNoWayToNameForeignThings(t *testing.T) {
 		n.makeLong(t, session)
 		seen := 0
 		for _, at := range placesOf(pattern) {
-			var statuses [2][]string
+			var statuses [3][]string
 			for _, p := range probesOf(pattern, session, at, foreign) {
 				said += p.text() // and so may be in later answers
 				tells := func(answer string) (secret string) {
@@ -205,7 +207,7 @@ func TestNoWayToNameForeignThings(t *testing.T) {
 					}
 				}
 			}
-			rows[i] += fmt.Sprintf("%-44s %-6s %-16s read %-20s write %s\n", pattern, at.in, at.name, distinct(statuses[0]), distinct(statuses[1]))
+			rows[i] += fmt.Sprintf("%-44s %-6s %-16s read %-20s write %-20s share %s\n", pattern, at.in, at.name, distinct(statuses[0]), distinct(statuses[1]), distinct(statuses[2]))
 		}
 		if rows[i] == "" {
 			rows[i] = fmt.Sprintf("%-44s names nothing\n", pattern)

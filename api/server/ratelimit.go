@@ -117,7 +117,7 @@ func setRetryAfter(w http.ResponseWriter, err error) {
 }
 
 // recheckInterval is how often the token of a follower is checked.
-const recheckInterval = 2 * time.Second
+const recheckInterval = 500 * time.Millisecond
 
 // following answers with h, counted as one of the caller's followers, while its
 // token is valid.

@@ -84,6 +84,7 @@ func TestEveryCallRequiresItsScope(t *testing.T) {
 		{"first", "Bearer the-bootstrap-token"},
 		{"ours/read", "Bearer " + n.create(t, api.TokenRequest{Name: "or", Scope: access.Read, Prefix: "ours-"}).Bearer},
 		{"ours/write", "Bearer " + n.create(t, api.TokenRequest{Name: "ow", Scope: access.Write, Prefix: "ours-"}).Bearer},
+		{"share", "Bearer " + n.shareOf(t, "ours-000001", "").Bearer},
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%-48s", "CALL")

@@ -89,6 +89,14 @@ func routes() []route {
 		{"GET /v1/whoami", (*Server).whoami, access.Read, nowhere, noAct, 0},
 		{"GET /metrics", (*Server).metrics, access.Read, ofLog, noAct, unlimited},
 
+		// Share links: a link names no session, its token does.
+		{"GET /v1/shared", (*Server).sharedInfo, access.Share, nowhere, noAct, 0},
+		{"GET /v1/shared/entries", (*Server).sharedEntries, access.Share, nowhere, noAct, 0},
+		{"GET /v1/shared/events", (*Server).sharedEvents, access.Share, nowhere, noAct, follower},
+		{"GET /v1/shares", (*Server).shares, access.Read, within, noAct, 0},
+		{"POST /v1/sessions/{id}/shares", (*Server).share, access.Write, inPath, "share", 0},
+		{"DELETE /v1/sessions/{id}/shares/{token}", (*Server).unshare, access.Write, inPath, "unshare", 0},
+
 		// Creating sessions and writing to them.
 		{"POST /v1/sessions", (*Server).create, access.Write, within, noAct, hasDryRun},
 		{"POST /v1/import", (*Server).importFile, access.Write, within, noAct, hasDryRun},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/sesslog/sesslog/api"
@@ -35,6 +36,9 @@ func (s *Server) createToken(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if err := checkText(q.By, q.Host, q.Why); err != nil {
+		return err
+	}
+	if _, err := access.ParseScope(string(q.Scope)); err != nil { // a share link is created for a session
 		return err
 	}
 	if s.cfg.Tokens == nil {
@@ -84,16 +88,25 @@ func (s *Server) rotateToken(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) revokeToken(w http.ResponseWriter, r *http.Request) error {
-	q := r.URL.Query()
-	n := api.Notice{By: q.Get("by"), Host: q.Get("host"), Why: q.Get("why")}
-	if err := checkText(n.By, n.Host, n.Why); err != nil {
-		return err
-	}
 	if s.cfg.Tokens == nil {
 		return errNoTokens
 	}
+	return s.revoke(w, r, act{name: "token-revoke"}, func(context.Context) error { return nil })
+}
+
+// revoke revokes a token unless check fails, and records it as a, with the notice of the
+// request.
+func (s *Server) revoke(w http.ResponseWriter, r *http.Request, a act, check func(context.Context) error) error {
+	q := r.URL.Query()
+	a.notice = api.Notice{By: q.Get("by"), Host: q.Get("host"), Why: q.Get("why")}
+	if err := checkText(a.notice.By, a.notice.Host, a.notice.Why); err != nil {
+		return err
+	}
 	var gone access.Token
-	err := s.audited(r.Context(), act{"token-revoke", "", n}, func(ctx context.Context) (_ string, err error) {
+	err := s.audited(r.Context(), a, func(ctx context.Context) (_ string, err error) {
+		if err := check(ctx); err != nil {
+			return "", err
+		}
 		gone, err = s.cfg.Tokens.Revoke(ctx, r.PathValue("token"))
 		return tokenText(gone), err
 	})
@@ -106,7 +119,10 @@ func (s *Server) revokeToken(w http.ResponseWriter, r *http.Request) error {
 // tokenText names a token in an audit record.
 func tokenText(t access.Token) string {
 	text := fmt.Sprintf("token %s (%q), scope %s", t.ID, t.Name, t.Scope)
-	if t.Prefix != "" {
+	switch {
+	case t.Until != "":
+		text += ", until entry " + strconv.Quote(t.Until)
+	case t.Prefix != "" && t.Scope != access.Share:
 		text += ", sessions " + t.Prefix + "…"
 	}
 	if !t.Expires.IsZero() {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"path/filepath"
 	"os"
 	"slices"
 	"time"
@@ -289,7 +290,7 @@ func (n *node) page() func(http.Handler) http.Handler {
 	if !n.cfg.Web {
 		return nil
 	}
-	return web.New
+	return web.New(filepath.Join(n.cfg.Data, "secrets.toml"))
 }
 
 func (n *node) remover() *removal.Remover {

@@ -59,17 +59,37 @@ async function load(chunk) {
     if (!answer.ok) throw new Error(answer.statusText);
     const html = prepare(fragment(await answer.text()));
     const before = chunk.getBoundingClientRect();
+    const end = document.documentElement.scrollHeight;
+    const inner = all(".chunk", html);
+    if (inner.length) { // a large part is divided
+      chunk.replaceWith(html);
+      // What is above the view must not move it.
+      if (before.top < 0) scrollBy(0, document.documentElement.scrollHeight - end);
+      for (const one of inner) seen.observe(one);
+      return;
+    }
     chunk.style.minHeight = "";
     chunk.replaceChildren(html);
     chunk.classList.add("loaded");
     adopt(chunk);
-    // What is above the view must not move it.
     if (before.top < 0) scrollBy(0, chunk.getBoundingClientRect().height - before.height);
     chunk.dataset.state = "loaded";
+    delete chunk.dataset.tries;
     forget(chunk);
   } catch {
-    delete chunk.dataset.state;
+    const tries = Number(chunk.dataset.tries || 0);
+    chunk.dataset.tries = tries + 1;
+    setTimeout(() => {
+      delete chunk.dataset.state;
+      again(chunk);
+    }, Math.min(30000, 500 * 2 ** tries));
   }
+}
+
+// again has a part loaded if it is in view.
+function again(chunk) {
+  seen.unobserve(chunk);
+  seen.observe(chunk);
 }
 
 // forget empties the parts that are far from the one in view, so that memory stays
@@ -83,8 +103,7 @@ function forget(around) {
     chunk.classList.remove("loaded");
     chunk.replaceChildren();
     delete chunk.dataset.state;
-    seen.unobserve(chunk);
-    seen.observe(chunk);
+    again(chunk);
   });
 }
 
@@ -129,7 +148,7 @@ function follow() {
   events.onerror = () => show("lost", events.readyState === EventSource.CLOSED ? "Disconnected, reload" : "Reconnecting");
   events.addEventListener("entries", (e) => {
     const html = prepare(fragment(e.data));
-    const n = html.children.length;
+    const n = all(".entry:not(.silent)", html).length;
     for (const article of html.children) article.classList.add("fresh");
     $("#shown").append(html);
     adopt($("#shown"));
@@ -212,7 +231,7 @@ function mark(item) {
 }
 
 function step(by) {
-  const items = all(".row, .entry, .hits li, .tree li");
+  const items = all(".row, .entry, .hits li, .tree li").filter((i) => i.checkVisibility());
   if (!items.length) return;
   let at = items.findIndex((i) => i.classList.contains("current"));
   if (at < 0) at = items.findIndex((i) => i.getBoundingClientRect().bottom > 80) - Math.sign(by);
@@ -228,7 +247,12 @@ const keys = {
   g: () => scrollTo(0, 0),
   G: () => scrollTo(0, document.documentElement.scrollHeight),
   "?": () => $("#help").showModal(),
-  "/": () => { const field = $("[data-search]"); if (field) field.select(); else location.href = "/search" + (transcript ? "?session=" + transcript.dataset.base.split("/")[2] : ""); },
+  "/": () => {
+    const field = $("[data-search]"), [, of, id] = (transcript?.dataset.base || "").split("/");
+    if (field) field.select();
+    else if (of !== "shared") location.href = "/search" + (id ? "?session=" + id : "");
+  },
+  a: () => document.body.classList.toggle("every"),
   e: () => { const calls = all("details.call"), open = calls.some((c) => !c.open); for (const c of calls) c.open = open; },
   Enter: () => {
     const item = $(".current");
@@ -246,17 +270,31 @@ addEventListener("keydown", (e) => {
 });
 
 addEventListener("click", async (e) => {
-  const button = e.target.closest("[data-copy]");
+  const button = e.target.closest("[data-copy], [data-copy-link]");
   if (!button) return;
   const was = button.textContent;
+  const text = button.dataset.copy || new URL(button.dataset.copyLink, location.href).href;
   try {
-    await navigator.clipboard.writeText(button.dataset.copy);
+    await navigator.clipboard.writeText(text);
     button.textContent = "Copied";
   } catch {
-    button.textContent = button.dataset.copy; // to be copied by hand
+    button.textContent = text; // to be copied by hand
     return;
   }
   setTimeout(() => { button.textContent = was; }, 1500);
 });
+
+// --- a share link: its secret is in the fragment, and leaves the address at once ---
+
+const secret = location.hash.startsWith("#sesslog_") && location.hash.slice(1);
+if (secret) {
+  history.replaceState(null, "", location.pathname + location.search);
+  const form = $("[data-open]");
+  if (form) {
+    $("input", form).value = secret;
+    form.requestSubmit();
+  }
+}
+for (const link of all("[data-link]")) link.textContent = link.href;
 
 localize(document);

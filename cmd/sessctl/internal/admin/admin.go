@@ -27,6 +27,7 @@ func Commands(c *cli.App) []*cobra.Command {
 		redactCmd(a),
 		restoreCmd(a),
 		retentionCmd(a),
+		shareCmd(a),
 		statusCmd(a),
 		tokenCmd(a),
 		topCmd(a),

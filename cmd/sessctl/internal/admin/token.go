@@ -162,14 +162,12 @@ func (a app) printTokens(list []access.Token) error {
 	g.Row("ID", "NAME", "SCOPE", "SESSIONS", "CREATED", "EXPIRES", "USED", "LIMITS")
 	for _, t := range list {
 		sessions := "all"
-		if t.Prefix != "" {
+		if t.Scope == access.Share {
+			sessions = t.Prefix
+		} else if t.Prefix != "" {
 			sessions = t.Prefix + "*"
 		}
-		expires := cmp.Or(a.Time(t.Expires), "never")
-		if !t.Expires.IsZero() && !a.Now().Before(t.Expires) {
-			expires = "expired"
-		}
-		g.Row(t.ID, t.Name, string(t.Scope), sessions, a.Time(t.Created), expires, cmp.Or(a.Time(t.Used), "-"), limitsText(t.Limits))
+		g.Row(t.ID, t.Name, string(t.Scope), sessions, a.Time(t.Created), a.expiry(&t), cmp.Or(a.Time(t.Used), "-"), limitsText(t.Limits))
 	}
 	return g.Flush()
 }
@@ -217,8 +215,8 @@ func tokenRevokeCmd(a app) *cobra.Command {
 		return a.Print(gone, func() error { return a.Printf("token %s (%s) is revoked", gone.ID, gone.Name) })
 	})
 	cmd.Use, cmd.Short = "revoke TOKEN", "Revoke a token permanently"
-	cmd.Long = `Revokes the token with that id or name, on all nodes of the log, within a second.
-Its open event streams end when they are next reopened.
+	cmd.Long = `Revokes the token with that id or name, on all nodes of the log, and ends its open
+event streams, within a second.
 
 With -o json: one object with the token as it was.`
 	cmd.Example = `sessctl token revoke ann --why "left the team"`

@@ -1,0 +1,115 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/session/catalog"
+)
+
+// A source is the session that a request is about, read with the rights of the request.
+type source struct {
+	*client.Client
+	d    core.Dialect
+	row  catalog.Row
+	id   string // empty if the session is that of a share link
+	base string // address of its pages
+}
+
+// source returns the session of a request: the one in its path, or that of its share
+// link.
+func (p *page) source(r *http.Request) (*source, error) {
+	s := &source{Client: p.client(r), id: r.PathValue("id"), base: "/sessions/" + url.PathEscape(r.PathValue("id")) + "/"}
+	var err error
+	if link := r.PathValue("share"); link != "" {
+		s.base = "/shared/" + url.PathEscape(link) + "/"
+		s.row, err = sharedRow(r.Context(), s.Client)
+	} else {
+		s.row, err = rowOf(r.Context(), s.Client, core.SessionID(s.id))
+	}
+	if err != nil {
+		return nil, err
+	}
+	if s.d = p.dialects[s.row.Dialect]; s.d == nil {
+		return nil, fmt.Errorf("session %s is of dialect %.40q, which this node does not know: %w", s.row.ID, s.row.Dialect, core.ErrTooNew)
+	}
+	return s, nil
+}
+
+// view returns what a request asks for: a head or a leaf. A share link has one path.
+func (s *source) view(r *http.Request) client.View {
+	if s.id == "" {
+		return client.View{}
+	}
+	return client.View{Head: cmp.Or(r.FormValue("head"), core.MainHead), Leaf: r.FormValue("leaf")}
+}
+
+// rowOf returns the row of a session, also of one in the trash.
+func rowOf(ctx context.Context, c *client.Client, id core.SessionID) (catalog.Row, error) {
+	for _, deleted := range []bool{false, true} {
+		list, err := c.List(ctx, catalog.Filter{Prefix: string(id), Deleted: deleted, Sort: catalog.SortCreated, Limit: 50})
+		if err != nil {
+			return catalog.Row{}, err
+		}
+		for i := range list.Sessions {
+			if list.Sessions[i].ID == id {
+				return list.Sessions[i], nil
+			}
+		}
+	}
+	info, err := c.Info(ctx, string(id)) // the node's directory lags
+	if err != nil {
+		return catalog.Row{}, err
+	}
+	return catalog.Row{ID: id, Dialect: info.Log.Dialect, CWD: info.CWD, Entries: info.EntryCount}, nil
+}
+
+func sharedRow(ctx context.Context, c *client.Client) (catalog.Row, error) {
+	s, err := c.Shared(ctx)
+	return catalog.Row{ID: s.Session, Dialect: s.Dialect, CWD: s.CWD, Summary: s.Summary}, err
+}
+
+// A window is consecutive entries of a path.
+type window struct {
+	From, To, Total int
+	Entries         []*entry
+	Cursor          core.Cursor
+	first, last     string // ids of the first and the last of them, whether they say something or not
+}
+
+// read reads up to limit entries of the path to v.
+func (s *source) read(ctx context.Context, v client.View, from, limit int) (window, error) {
+	var w window
+	entries := newEntryReader(s.d, s.base)
+	n := 0
+	got, err := s.ReadWindow(ctx, s.id, v, from, limit, func(line []byte) error {
+		if e, err := s.d.Entry(line); err == nil {
+			if n == 0 {
+				w.first = e.ID
+			}
+			w.last = e.ID
+		}
+		if e := entries.read(line, n); e != nil {
+			w.Entries = append(w.Entries, e)
+		}
+		n++
+		return nil
+	})
+	for _, e := range w.Entries {
+		e.Number += got.From
+	}
+	w.From, w.To, w.Total, w.Cursor = got.From, got.From+n, got.Total, got.Cursor
+	return w, err
+}
+
+// number returns the number of an entry on the path to it, which is the beginning of
+// every path that has it.
+func (s *source) number(ctx context.Context, entry string) (int, error) {
+	at, err := s.ReadWindow(ctx, s.id, client.View{Leaf: entry}, -1, 1, func([]byte) error { return nil })
+	return at.From, err
+}
