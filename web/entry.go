@@ -12,6 +12,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/core/item"
+	"github.com/sesslog/sesslog/core/optional"
 )
 
 // An entry is what the page shows of one entry of a session.
@@ -59,13 +60,14 @@ type entryReader struct {
 	// image returns the source of image n of an entry, or "" for none.
 	image func(entry string, n int, b *item.Block) template.URL
 	calls map[string]*block
+	edits map[string]item.EditTool
 }
 
 func newEntryReader(d core.Dialect, base string) *entryReader {
 	image := func(entry string, n int, _ *item.Block) template.URL {
-		return template.URL(base + "image?" + url.Values{"entry": {entry}, "n": {strconv.Itoa(n)}}.Encode()) // #nosec G203 -- escaped
+		return template.URL(base + "/image?" + url.Values{"entry": {entry}, "n": {strconv.Itoa(n)}}.Encode()) // #nosec G203 -- escaped
 	}
-	return &entryReader{dialect: d, base: base, image: image, calls: map[string]*block{}}
+	return &entryReader{dialect: d, base: base, image: image, calls: map[string]*block{}, edits: optional.EditTools(d)}
 }
 
 // read returns what a line says, or nil if it has become part of an earlier entry. An
@@ -221,7 +223,7 @@ func (r *entryReader) block(out *entry, b *item.Block, kind string) *block {
 
 // call shows a call of a tool, without its result.
 func (r *entryReader) call(out *entry, b *item.Block) *block {
-	html, cut := arguments(b.Args)
+	html, cut := r.arguments(b.Name, b.Args)
 	shown := &block{Kind: "call", Label: line(b.Name, 80), Gist: line(display.Gist(b.Args), 200), HTML: html, Cut: cut, CallID: b.ID, Entry: out.ID}
 	shown.started, _ = time.Parse(time.RFC3339Nano, out.Time)
 	if b.ID != "" {
@@ -268,14 +270,21 @@ func took(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// arguments shows the arguments of a call: a change of a text as a diff, a command and
-// a single text as they are, else all as JSON.
-func arguments(raw json.RawMessage) (template.HTML, int) {
+// arguments shows the arguments of a call: changes of files as a diff, a command and a
+// single text as they are, else all as JSON.
+func (r *entryReader) arguments(name string, raw json.RawMessage) (template.HTML, int) {
+	if tool, ok := r.edits[name]; ok {
+		var all template.HTML
+		for _, e := range tool.Edits(raw) {
+			html, _, _ := editHTML(e)
+			all += html
+		}
+		if all != "" {
+			return all, 0
+		}
+	}
 	var members map[string]json.RawMessage
 	if json.Unmarshal(raw, &members) == nil {
-		if html, ok := changes(members); ok {
-			return html, 0
-		}
 		for _, name := range []string{"command", "cmd"} {
 			var command string
 			if json.Unmarshal(members[name], &command) == nil && command != "" {
@@ -296,53 +305,4 @@ func arguments(raw json.RawMessage) (template.HTML, int) {
 	}
 	text, cut := clip(pretty.String())
 	return codeBlock("json", visible(text)), cut
-}
-
-// edits are the names that agents' tools have for an old text and a new one.
-var edits = [][2]string{{"old_string", "new_string"}, {"oldText", "newText"}, {"oldString", "newString"}, {"old_str", "new_str"}}
-
-// changes shows the changes that a call asks for as a diff.
-func changes(members map[string]json.RawMessage) (template.HTML, bool) {
-	list := []map[string]json.RawMessage{members}
-	if raw, ok := members["edits"]; ok {
-		_ = json.Unmarshal(raw, &list) // of another form there is none
-	}
-	var b strings.Builder
-	for _, change := range list {
-		for _, names := range edits {
-			var before, after string
-			if json.Unmarshal(change[names[0]], &before) != nil || json.Unmarshal(change[names[1]], &after) != nil {
-				continue
-			}
-			before, _ = clip(before)
-			after, _ = clip(after)
-			diffLines(&b, before, after)
-		}
-	}
-	if b.Len() == 0 {
-		return "", false
-	}
-	return template.HTML(`<pre class="code diff" tabindex="0">` + b.String() + `</pre>`), true // #nosec G203 -- escaped by diffLines
-}
-
-// diffLines writes the lines of before and of after, those once that both begin or end
-// with.
-func diffLines(b *strings.Builder, before, after string) {
-	x, y := strings.Split(visible(before), "\n"), strings.Split(visible(after), "\n")
-	begin, end := 0, 0
-	for begin < min(len(x), len(y)) && x[begin] == y[begin] {
-		begin++
-	}
-	for end < min(len(x), len(y))-begin && x[len(x)-1-end] == y[len(y)-1-end] {
-		end++
-	}
-	write := func(tag, sign string, lines []string) {
-		for _, l := range lines {
-			b.WriteString("<" + tag + ">" + sign + template.HTMLEscapeString(l) + "\n</" + tag + ">")
-		}
-	}
-	write("span", "  ", x[:begin])
-	write("del", "- ", x[begin:len(x)-end])
-	write("ins", "+ ", y[begin:len(y)-end])
-	write("span", "  ", x[len(x)-end:])
 }

@@ -21,20 +21,35 @@ type source struct {
 	base string // address of its pages
 }
 
+// sessionBase is the address of the pages of a session.
+func sessionBase(id core.SessionID) string { return "/sessions/" + url.PathEscape(string(id)) }
+
 // source returns the session of a request: the one in its path, or that of its share
 // link.
 func (p *page) source(r *http.Request) (*source, error) {
-	s := &source{Client: p.client(r), id: r.PathValue("id"), base: "/sessions/" + url.PathEscape(r.PathValue("id")) + "/"}
-	var err error
-	if link := r.PathValue("share"); link != "" {
-		s.base = "/shared/" + url.PathEscape(link) + "/"
-		s.row, err = sharedRow(r.Context(), s.Client)
-	} else {
-		s.row, err = rowOf(r.Context(), s.Client, core.SessionID(s.id))
+	link, c := r.PathValue("share"), p.client(r)
+	if link == "" {
+		return p.sourceOf(r.Context(), c, core.SessionID(r.PathValue("id")))
 	}
+	shown, err := c.Shared(r.Context())
 	if err != nil {
 		return nil, err
 	}
+	row := catalog.Row{ID: shown.Session, Dialect: shown.Dialect, CWD: shown.CWD, Summary: shown.Summary}
+	return p.with(&source{Client: c, row: row, base: "/shared/" + url.PathEscape(link)})
+}
+
+// sourceOf returns the session called id.
+func (p *page) sourceOf(ctx context.Context, c *client.Client, id core.SessionID) (*source, error) {
+	row, err := rowOf(ctx, c, id)
+	if err != nil {
+		return nil, err
+	}
+	return p.with(&source{Client: c, row: row, id: string(id), base: sessionBase(id)})
+}
+
+// with adds the dialect to a source.
+func (p *page) with(s *source) (*source, error) {
 	if s.d = p.dialects[s.row.Dialect]; s.d == nil {
 		return nil, fmt.Errorf("session %s is of dialect %.40q, which this node does not know: %w", s.row.ID, s.row.Dialect, core.ErrTooNew)
 	}
@@ -67,11 +82,6 @@ func rowOf(ctx context.Context, c *client.Client, id core.SessionID) (catalog.Ro
 		return catalog.Row{}, err
 	}
 	return catalog.Row{ID: id, Dialect: info.Log.Dialect, CWD: info.CWD, Entries: info.EntryCount}, nil
-}
-
-func sharedRow(ctx context.Context, c *client.Client) (catalog.Row, error) {
-	s, err := c.Shared(ctx)
-	return catalog.Row{ID: s.Session, Dialect: s.Dialect, CWD: s.CWD, Summary: s.Summary}, err
 }
 
 // A window is consecutive entries of a path.

@@ -107,7 +107,7 @@ func (p *page) transcript(w http.ResponseWriter, r *http.Request) error {
 	}
 	t.Before, t.After = t.others()
 	if s.Leaf == "" && t.To == t.Total {
-		t.Live = s.Base + "live?at=" + url.QueryEscape(t.position().String())
+		t.Live = s.Base + "/live?at=" + url.QueryEscape(t.position().String())
 		if !s.Shared {
 			t.Live += "&head=" + url.QueryEscape(s.Head)
 		}

@@ -23,6 +23,7 @@ func (p *page) names() []string { return slices.Sorted(maps.Keys(p.dialects)) }
 // A treePage shows all branches of a session.
 type treePage struct {
 	*session
+	Family     []kin
 	Nodes      []node
 	From       int
 	Total      int
@@ -53,9 +54,13 @@ func (p *page) tree(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	family, err := src.family(r.Context())
+	if err != nil {
+		return err
+	}
 	from, _ := strconv.Atoi(r.FormValue("from"))
 	from = min(max(0, from), len(all))
-	view := treePage{session: s, From: from, Total: len(all)}
+	view := treePage{session: s, Family: family, From: from, Total: len(all)}
 	if from > 0 {
 		view.Prev = "?from=" + strconv.Itoa(max(0, from-treeSize))
 	}
@@ -128,6 +133,7 @@ func (out *entry) gist() string {
 type usagePage struct {
 	*session
 	Usage api.SessionUsage
+	Chart *chart
 }
 
 func (p *page) usage(w http.ResponseWriter, r *http.Request) error {
@@ -137,6 +143,9 @@ func (p *page) usage(w http.ResponseWriter, r *http.Request) error {
 	}
 	view := usagePage{session: s}
 	if view.Usage, err = src.Usage(r.Context(), src.id, client.View{}); err != nil {
+		return err
+	}
+	if view.Chart, err = src.chart(r.Context()); err != nil {
 		return err
 	}
 	return p.show(w, r, http.StatusOK, "usage.html", view)
@@ -165,7 +174,7 @@ func (p *page) search(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		view.Session = &session{Row: row, Base: "/sessions/" + url.PathEscape(string(row.ID)) + "/", Head: core.MainHead}
+		view.Session = &session{Row: row, Base: sessionBase(row.ID), Head: core.MainHead}
 	}
 	if view.Text == "" {
 		if _, err := c.Whoami(r.Context()); err != nil {

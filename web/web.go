@@ -64,6 +64,8 @@ func (p *page) routes() http.Handler {
 		"GET /sessions/{id}/image":         p.image,
 		"GET /sessions/{id}/tree":          p.tree,
 		"GET /sessions/{id}/usage":         p.usage,
+		"GET /sessions/{id}/diff":          p.diff,
+		"GET /sessions/{id}/edits":         p.edits,
 		"GET /sessions/{id}/share":         p.sharePreview,
 		"POST /sessions/{id}/share":        p.share,
 		"POST /sessions/{id}/share/revoke": p.unshare,

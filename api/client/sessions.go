@@ -169,6 +169,22 @@ func (c *Client) ReadWindow(ctx context.Context, id string, v View, from, limit 
 	return w, eachLine(r.Body, f)
 }
 
+// Diff compares the path to v with the path to w of another session, or of the same one
+// if with is empty. It returns at most limit entries of each.
+func (c *Client) Diff(ctx context.Context, id string, v View, with string, w View, limit int) (api.Diff, error) {
+	q := v.query()
+	setIf(q, "with", with)
+	setIf(q, "withHead", w.Head)
+	setIf(q, "withLeaf", w.Leaf)
+	q.Set("limit", strconv.Itoa(limit))
+	return get[api.Diff](ctx, c, c.session(id, "/diff"), q)
+}
+
+// Edits returns what the agent's tools change in files, on the path to v.
+func (c *Client) Edits(ctx context.Context, id string, v View) (api.Edits, error) {
+	return get[api.Edits](ctx, c, c.session(id, "/edits"), v.query())
+}
+
 // EachEntry calls f with each entry line of a session, in the order in which they were
 // stored. Large images are references.
 func (c *Client) EachEntry(ctx context.Context, id string, f func(line []byte) error) error {

@@ -250,6 +250,16 @@ var calls = map[string]call{
 		tag: "sessions", id: "context", sum: "Get the context as the agent's own context builder returns it", out: json.RawMessage{},
 		query: with(view, profile, moment, demand), back: []string{api.HeaderCursor},
 	},
+	"GET /v1/sessions/{id}/diff": {
+		tag: "sessions", id: "diff", sum: "Compare two paths of entries of a session, or of two sessions", out: api.Diff{},
+		query: with([]param{
+			text("with", "The session of the other path; default this one."), text("withHead", "The head of the other path; default main."), text("withLeaf", "The last entry of the other path."),
+			{"limit", "The maximum number of entries of each path; default all.", object{"type": "integer", "minimum": 0}, false},
+		}, view, demand),
+	},
+	"GET /v1/sessions/{id}/edits": {
+		tag: "sessions", id: "edits", sum: "List what the agent's tools change in files", out: api.Edits{}, query: with(view, demand),
+	},
 	"GET /v1/sessions/{id}/entries": {
 		tagged: true, tag: "sessions", id: "entries", sum: "Read the entry lines, in the order in which they were stored", out: entryLines, back: []string{api.HeaderCursor, api.HeaderRange},
 		query: with([]param{

@@ -23,14 +23,17 @@ import (
 // ?head=.
 func leafOf(st *core.State, r *http.Request) (core.Leaf, error) {
 	q := r.URL.Query()
-	switch leaf := q.Get("leaf"); leaf {
+	return leafAt(st, q.Get("head"), q.Get("leaf"))
+}
+
+func leafAt(st *core.State, head, leaf string) (core.Leaf, error) {
+	switch leaf {
 	case "":
 	case "null":
 		return core.NoLeaf, nil
 	default:
 		return core.LeafAt(leaf), nil
 	}
-	head := q.Get("head")
 	if head == "" {
 		return st.Leaf(core.MainHead), nil
 	}

@@ -60,11 +60,14 @@ func (s *Server) addLife(ctx context.Context, hs *api.Heads) {
 
 func headsOf(st *core.State) (api.Heads, error) {
 	out := api.Heads{Session: st.ID, Cursor: st.Cursor(), Heads: []api.HeadInfo{}}
-	way, err := newMainPath(st)
-	if err != nil {
-		return out, err
-	}
 	names := st.HeadNames()
+	var way *mainPath
+	if _, ok := st.Leaf(core.MainHead).ID(); !ok || len(names) > 1 { // it takes time
+		var err error
+		if way, err = newMainPath(st); err != nil {
+			return out, err
+		}
+	}
 	out.More = max(0, len(names)-maxHeads)
 	for _, name := range names[:len(names)-out.More] {
 		h := st.Heads[name]

@@ -66,6 +66,8 @@ func routes() []route {
 		{"GET /v1/sessions/{id}/tree", (*Server).tree, access.Read, inPath, noAct, heavy},
 		{"GET /v1/sessions/{id}/context", (*Server).context, access.Read, inPath, noAct, heavy},
 		{"GET /v1/sessions/{id}/entries", (*Server).entries, access.Read, inPath, noAct, 0},
+		{"GET /v1/sessions/{id}/diff", (*Server).diff, access.Read, inPath, noAct, heavy}, // and within
+		{"GET /v1/sessions/{id}/edits", (*Server).edits, access.Read, inPath, noAct, heavy},
 		{"GET /v1/sessions/{id}/usage", (*Server).sessionUsage, access.Read, inPath, noAct, heavy},
 		{"GET /v1/sessions/{id}/digest", (*Server).digest, access.Read, inPath, noAct, 0},
 		{"GET /v1/sessions/{id}/export", (*Server).export, access.Read, inPath, noAct, 0},

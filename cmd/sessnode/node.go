@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"path/filepath"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 

@@ -111,3 +111,17 @@ type Narrator interface {
 	// leaf names an entry that does not exist.
 	ReadAll(h core.Header, es []core.Entry, leaf core.Leaf) ([]item.Item, error)
 }
+
+// An Editor is a core.Dialect whose agent has tools of its own that change files.
+type Editor interface {
+	// EditTools returns how to read the calls of these tools, by the tools' names.
+	EditTools() map[string]item.EditTool
+}
+
+// EditTools returns the tools of d's agent that change files, nil if none are known.
+func EditTools(d core.Dialect) map[string]item.EditTool {
+	if e, ok := d.(Editor); ok {
+		return e.EditTools()
+	}
+	return nil
+}

@@ -22,7 +22,6 @@ var elsewhere = map[string]string{
 	"EDGE-03":  "not yet: contexts are made from whole sessions",
 	"EDGE-04":  "not yet: keys of sessions",
 	"EDGE-05":  "the protocol is simulated: `TestPromisesHoldInEveryWorld`",
-	"EDGE-07":  "not yet: share links",
 	"EDGE-11":  "a database is followed: `TestDatabaseIsFollowedWhileItIsWritten`, `TestOpencodeResumesRequestIdentical`",
 	"EDGE-12":  "without a node: `TestRescueRepairsByAppending`, `TestRescueWritesCopiesBelowDir`",
 	"EDGE-14":  "not yet: a suite for other servers",

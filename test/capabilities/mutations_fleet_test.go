@@ -26,6 +26,10 @@ var fleetMutations = []mutation{
 		"if c.Reaches(string(id)) {", "if true || c.Reaches(string(id)) {",
 	},
 	{
+		"edge_share/EDGE-07", "a share link shows all of main", "api/server/sharelinks.go",
+		"leaf = core.LeafAt(grant.Until)", "_ = core.LeafAt(grant.Until)",
+	},
+	{
 		"fleet_images/FLEET-12", "images stay in their lines", "core/image/image.go",
 		"if !mayHoldImage(line) {\n\t\treturn line, nil\n\t}\n\tvar blobs", "if true {\n\t\treturn line, nil\n\t}\n\tvar blobs",
 	},

@@ -119,6 +119,9 @@ func request(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	req, err := http.NewRequest(args[1], ts.Getenv("SESS_URL")+args[2], body)
 	ts.Check(err)
+	if token := ts.Getenv("SESS_TOKEN"); token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
 	if len(args) == 4 {
 		req.Header.Set("Content-Type", "application/json")
 		if strings.HasSuffix(args[3], ".jsonl") {

@@ -33,7 +33,8 @@ func TestPagesAreAccessible(t *testing.T) {
 	script := axe(t)
 	id := importFile(t, n, readFile(t, "testdata/demo.jsonl"))
 	for _, path := range []string{
-		"/", "/?state=open", "/sessions/" + id, "/sessions/" + id + "/tree", "/sessions/" + id + "/usage", "/search?q=header", "/health", "/signin", "/sessions/none",
+		"/", "/?state=open", "/sessions/" + id, "/sessions/" + id + "/tree", "/sessions/" + id + "/usage", "/sessions/" + id + "/share", "/sessions/" + id + "/edits",
+		"/sessions/" + id + "/diff", "/sessions/" + id + "/diff?withLeaf=e0000002", "/shared/none", "/search?q=header", "/health", "/signin", "/sessions/none",
 	} {
 		for kind, action := range map[string]chromedp.Action[chromedp.Void]{"light": look(1200, "light"), "dark": look(1200, "dark")} {
 			b.do(t, action)

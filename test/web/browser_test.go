@@ -29,9 +29,9 @@ import (
 var inBrowser = flag.Bool("browser", false, "run the tests that need Chromium")
 
 // start runs a node with a page, whose token is rootToken.
-func start(t *testing.T) *nodetest.Node {
+func start(t *testing.T) testNode {
 	t.Helper()
-	return nodetest.Start(t, nodetest.Config{Serve: func(c *server.Config) { c.Token, c.Page = rootToken, web.New("") }})
+	return testNode{nodetest.Start(t, nodetest.Config{Serve: func(c *server.Config) { c.Token, c.Page = rootToken, web.New("") }})}
 }
 
 const rootToken = "the-token-of-the-test"
@@ -41,11 +41,21 @@ const rootToken = "the-token-of-the-test"
 const giveUp = 5 * time.Minute
 
 // importFile imports the lines of a session.
-func importFile(t *testing.T, n *nodetest.Node, file string) string {
+func importFile(t *testing.T, n testNode, file string) string {
 	t.Helper()
 	got, err := n.Import(t.Context(), strings.NewReader(file), int64(len(file)), client.ImportOptions{})
 	testkit.Must(t, err)
 	return string(got.ID)
+}
+
+// A testNode is a node with a page.
+type testNode struct{ *nodetest.Node }
+
+// append appends a line to main.
+func (n testNode) append(t *testing.T, id, line string) {
+	t.Helper()
+	_, err := n.Append(t.Context(), id, []byte(line+"\n"), client.AppendOptions{})
+	testkit.Must(t, err)
 }
 
 func readFile(t *testing.T, name string) string {
@@ -64,6 +74,12 @@ type browser struct {
 
 // open starts a browser. The test is skipped if there is none.
 func open(t *testing.T, base string) *browser {
+	t.Helper()
+	return openAs(t, base, rootToken)
+}
+
+// openAs starts a browser that has a token, or none if token is empty.
+func openAs(t *testing.T, base, token string) *browser {
 	t.Helper()
 	if !*inBrowser {
 		t.Skip("skipped: needs Chromium; run with -args -browser")
@@ -92,9 +108,12 @@ func open(t *testing.T, base string) *browser {
 		if _, err := cdp.Call(ctx, tab, network.Enable, network.EnableParams{}); err != nil {
 			return err
 		}
+		if token == "" {
+			return nil
+		}
 		yes := true
 		_, err := cdp.Call(ctx, tab, network.SetCookie, network.SetCookieParams{
-			Name: "sesslog", Value: url.QueryEscape(rootToken), URL: base, HTTPOnly: &yes, SameSite: network.CookieSameSiteStrict,
+			Name: "sesslog", Value: url.QueryEscape(token), URL: base, HTTPOnly: &yes, SameSite: network.CookieSameSiteStrict,
 		})
 		return err
 	}))

@@ -25,7 +25,7 @@ func TestScreenshots(t *testing.T) {
 	b := open(t, n.Base)
 	for name, path := range map[string]string{
 		"sessions": "/", "transcript": "/sessions/" + id + "?from=0", "end": "/sessions/" + id, "tree": "/sessions/" + id + "/tree",
-		"usage": "/sessions/" + id + "/usage", "search": "/search?q=header", "health": "/health", "signin": "/signin",
+		"usage": "/sessions/" + id + "/usage", "share": "/sessions/" + id + "/share", "changes": "/sessions/" + id + "/edits", "compare": "/sessions/" + id + "/diff?withLeaf=e0000002", "search": "/search?q=header", "health": "/health", "signin": "/signin",
 	} {
 		for kind, action := range map[string]chromedp.Action[chromedp.Void]{"light": look(1200, "light"), "dark": look(1200, "dark"), "phone": look(390, "light")} {
 			b.do(t, action)

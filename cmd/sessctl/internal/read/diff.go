@@ -14,6 +14,7 @@ import (
 func diffCmd(a app) *cobra.Command {
 	var v cli.ViewFlags
 	var with string
+	var files bool
 	cmd := &cobra.Command{
 		Use:   "diff SESSION [SESSION]",
 		Short: "Compare two heads or two sessions",
@@ -22,25 +23,38 @@ what each has after that. Entries with the same ID or the same line are the same
 first path is that to main (or --head or --leaf), the second that to main (or --with)
 of the other session. With one session, --with is required. A session may be a file.
 
+--files prints instead what the agent's own tools changed on the first path, by file.
+What commands of a shell changed is not known.
+
 With -o json: common, at (the last common entry), a and b: the entries of each
-path after that, as their agent wrote them.`,
+path after that, as their agent wrote them. With --files: one object per line for each
+change: entry, time, tool, path, old and new (or patch), whole, failed and open (it has
+no result).`,
 		Example: `sessctl diff 019a --with b2
-sessctl diff 019a 019b`,
+sessctl diff 019a 019b
+sessctl diff 019a --files`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := v.Check(); err != nil {
 				return err
 			}
-			if len(args) == 1 && with == "" {
-				return cli.Usagef("diff of one session requires --with")
+			if files && (len(args) > 1 || with != "") {
+				return cli.Usagef("--files is about one session")
+			}
+			if len(args) == 1 && with == "" && !files {
+				return cli.Usagef("diff of one session requires --with or --files")
 			}
 			ctx, cancel := a.Within(cmd, cli.Forever)
 			defer cancel()
+			if files {
+				return a.edits(ctx, args[0], v)
+			}
 			return a.diff(ctx, args[0], args[len(args)-1], v, cli.HeadView(with))
 		},
 	}
 	v.Add(cmd)
 	cmd.Flags().StringVar(&with, "with", "", "the head `NAME` of the second path (default main of the other session)")
+	cmd.Flags().BoolVar(&files, "files", false, "print what the agent's tools changed, by file")
 	a.Demand.Add(cmd)
 	return cmd
 }
