@@ -5,11 +5,11 @@
 // reports what it finds in them, and appends to them as the agent does. Its report must
 // agree with ours, and its lines must be imported and exported again byte-identical. In
 // other tests the agents' commands continue sessions of another host, against a
-// scripted model. Claude Code 2.1.197 and Codex 0.169.0 work on one host under sessctl
-// run and resume on another: their first requests must be those of the first host, in
-// each case of a table, also if the first host's files are imported instead. Codex and
-// Claude Code also continue each other's sessions, and Claude Code judges what sessctl
-// rescue repairs.
+// scripted model. Claude Code 2.1.197, Codex 0.169.0 and opencode 1.18.33 work on one
+// host under sessctl run and resume on another: their first requests must be those of
+// the first host, in each case of a table, also if the first host's files are imported
+// instead. They also continue each other's sessions, and Claude Code judges what
+// sessctl rescue repairs.
 //
 // The agents are installed with npm, without running their scripts, into a folder of
 // the user's cache. Without node, npm or the packages the tests are skipped with a

@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/core/newid"
 	"github.com/sesslog/sesslog/core/bundle"
 	"github.com/sesslog/sesslog/core/dialect/internal/envelope"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
+	"github.com/sesslog/sesslog/core/newid"
 )
 
 // Bundles groups main files and their companions. Other JSON files whose names
