@@ -63,7 +63,10 @@ func run(ctx context.Context, args, env []string, out, errOut io.Writer) error {
 	root.AddCommand(&cobra.Command{
 		Use:   "config",
 		Short: "Print the effective configuration and what it means",
-		Args:  cobra.NoArgs,
+		Example: `  sessnode config
+  sessnode config --config node.yaml
+  sessnode config > node.yaml`,
+		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			_, err := out.Write(config.Write(cfg))
 			return err

@@ -90,6 +90,9 @@ log is that of the settings: log.name, and log.shards if it is not the default.
 
 Roles:
 ` + rolesText(),
+		Example: `  sessnode nats-permissions
+  sessnode nats-permissions --role first --log-name main
+  sessnode nats-permissions --role reader > reader.conf`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			for _, r := range natsRoles {
