@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/bytestream"
 	"github.com/sesslog/sesslog/core/dialect/claude"
 	"github.com/sesslog/sesslog/core/dialect/codex"
 	"github.com/sesslog/sesslog/core/dialect/nova"
@@ -23,6 +24,7 @@ import (
 // The first row of a dialect has the rules of the newest version known of its
 // agent, and its name is the dialect's.
 var table = []Profile{
+	{Name: "bytestream", Dialect: bytestream.Dialect{}, family: "bytestream"},
 	{Name: "openrath", Dialect: openrath.Dialect{}, family: "openrath"},
 	{Name: "codex", Dialect: codex.Dialect{}, family: "codex"},
 	{Name: "opencode", Dialect: opencode.Dialect{}, family: "opencode"},

@@ -1,0 +1,165 @@
+package bytestream
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/optional"
+	"github.com/sesslog/sesslog/core/usage"
+)
+
+// A Dialect is the dialect of byte streams. It keeps no state.
+type Dialect struct{}
+
+var (
+	_ core.Dialect     = Dialect{}
+	_ usage.Reporter   = Dialect{}
+	_ optional.Checker = Dialect{}
+)
+
+const name = "bytestream"
+
+// Name is "bytestream".
+func (Dialect) Name() string { return name }
+
+// Detect reports whether the first line is a header.
+func (Dialect) Detect(data []byte) bool {
+	first, _, _ := bytes.Cut(data, []byte("\n"))
+	_, err := ReadConfig(first)
+	return err == nil
+}
+
+// File reads a header and the lines after it.
+func (d Dialect) File(data []byte) (*core.File, error) {
+	first, rest, _ := bytes.Cut(data, []byte("\n"))
+	h, err := d.Header(first)
+	if err != nil {
+		return nil, err
+	}
+	f := &core.File{Dialect: name, Header: h, Version: fmt.Sprint(Version)}
+	for n := 2; len(rest) > 0; n++ {
+		var line []byte
+		line, rest, _ = bytes.Cut(rest, []byte("\n"))
+		e, err := d.Entry(line)
+		if err != nil {
+			f.Skipped = append(f.Skipped, core.BadLine{Line: n, Error: err.Error()})
+			continue
+		}
+		f.Entries, f.Lines = append(f.Entries, e), append(f.Lines, n)
+	}
+	f.Exact = bytes.Equal(core.Lines(h.Before(f.Entries)), data)
+	return f, nil
+}
+
+// Header reads a header line.
+func (Dialect) Header(line []byte) (core.Header, error) {
+	c, err := ReadConfig(line)
+	if err != nil {
+		return core.Header{}, err
+	}
+	h := core.Header{Line: line, ID: c.ID, Time: c.Time}
+	if c.From != nil && c.From.Session != "" {
+		h.Parents, h.Lineage = []string{c.From.Session}, "fork"
+	}
+	return h, nil
+}
+
+// Entry reads any other line.
+func (Dialect) Entry(line []byte) (core.Entry, error) {
+	l, err := ReadLine(line)
+	if err != nil {
+		return core.Entry{}, err
+	}
+	return core.Entry{Line: line, ID: l.ID, Type: l.Type, Time: l.Time, Aside: l.Type != TypeAppend && l.Type != TypeClose}, nil
+}
+
+// Check implements optional.Checker: a line is of a known type, and an append has one body
+// of the length that it says.
+func (Dialect) Check(line []byte) error {
+	l, err := ReadLine(line)
+	if err != nil {
+		return err
+	}
+	switch l.Type {
+	case TypeClose, TypeTouch, TypeFork, TypeDelete:
+	case TypeAppend:
+		if l.Length == 0 {
+			return fmt.Errorf("the append is empty: %w", core.ErrInvalid)
+		}
+	default:
+		return fmt.Errorf("type %.40q is not one of a byte stream: %w", l.Type, core.ErrInvalid)
+	}
+	if l.Length != l.size() {
+		return fmt.Errorf("the length is %d, and the body has %d: %w", l.Length, l.size(), core.ErrInvalid)
+	}
+	return nil
+}
+
+// Fill adds id and time at the end of a line that lacks them.
+func (d Dialect) Fill(line []byte, f core.Fields) (core.Entry, error) {
+	e, err := d.Entry(line)
+	if err != nil {
+		return core.Entry{}, err
+	}
+	var missing []byte
+	if e.ID == "" && f.ID != "" {
+		missing = appendMember(missing, "id", f.ID)
+	}
+	if e.Time == "" && f.Time != "" {
+		missing = appendMember(missing, "timestamp", f.Time)
+	}
+	end := bytes.LastIndexByte(line, '}')
+	if len(missing) == 0 || end < 0 {
+		return e, nil
+	}
+	if bytes.TrimSpace(line[1:end]) == nil || len(bytes.TrimSpace(bytes.TrimLeft(line[:end], " \t{"))) == 0 {
+		missing = missing[1:] // an object without members
+	}
+	b := append(make([]byte, 0, len(line)+len(missing)), line[:end]...)
+	return d.Entry(append(append(b, missing...), line[end:]...))
+}
+
+func appendMember(b []byte, key, value string) []byte {
+	return append(append(append(b, `,"`+key+`":`...), marshal(value)...), ""...)
+}
+
+// EntryID is 16 hex digits.
+func (Dialect) EntryID(random [16]byte) string { return hex.EncodeToString(random[:8]) }
+
+// NewHeader makes the header of a stream of JSON values.
+func (Dialect) NewHeader(f core.HeaderFields) []byte {
+	return Config{ID: f.ID, Time: f.Time, Path: f.ID, ContentType: ContentJSON}.Line()
+}
+
+// NewLabel returns nil: streams have no labels.
+func (Dialect) NewLabel(string, string) []byte { return nil }
+
+// NewName returns nil: a stream's name is its path.
+func (Dialect) NewName(string) []byte { return nil }
+
+// FileName is the id of the session and ".jsonl".
+func (Dialect) FileName(h core.Header) (dir, name string) {
+	return "", string(core.SessionIDFor(name, h.ID)) + ".jsonl"
+}
+
+// ImageStore is empty: bodies are part of the lines.
+func (Dialect) ImageStore() string { return "" }
+
+// Layout is the header and the entries.
+func (Dialect) Layout(h core.Header, es []core.Entry) []core.Entry { return h.Before(es) }
+
+// Keeps is true: an empty stream is a stream.
+func (Dialect) Keeps([]core.Entry) bool { return true }
+
+// Meter implements usage.Reporter: streams report no usage.
+func (Dialect) Meter(core.Header) (usage.Meter, []usage.Use) { return meter{}, nil }
+
+type meter struct{}
+
+// Read implements usage.Meter.
+func (meter) Read(core.Entry) []usage.Use { return nil }
+
+var version = json.RawMessage(fmt.Sprint(Version))
