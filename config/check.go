@@ -43,6 +43,9 @@ func Check(c Config) error {
 	if c.Limits.Memory != 0 && c.Limits.Memory < 16<<20 {
 		bad("limits.memory", "%s; use 0 or 16MiB or more", c.Limits.Memory)
 	}
+	if c.Streams.Poll < Duration(100*time.Millisecond) || c.Streams.Poll > Duration(5*time.Minute) {
+		bad("streams.poll", "%s; use 100ms to 5m", c.Streams.Poll)
+	}
 	if c.Snapshots.Cache < 1<<20 {
 		bad("snapshots.cache", "%s; use 1MiB or more", c.Snapshots.Cache)
 	}

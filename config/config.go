@@ -26,6 +26,7 @@ type Config struct {
 	Limits    Limits    `yaml:"limits"`
 	Watch     Watch     `yaml:"watch"`
 	Notices   Notices   `yaml:"notices"`
+	Streams   Streams   `yaml:"streams"`
 	Logging   Logging   `yaml:"logging"`
 }
 
@@ -130,6 +131,12 @@ type Limits struct {
 	Memory Size `yaml:"memory" doc:"memory for sessions in use, requests and answers; beyond it, requests wait and then get 503. 0: half of what the process may use (GOMEMLIMIT, or 90 % of the container's limit), 1GiB without a limit"`
 }
 
+// Streams is the durable-streams protocol.
+type Streams struct {
+	Serve bool     `yaml:"serve" doc:"serve the durable-streams protocol at /v1/stream/: byte streams that are sessions of the log"`
+	Poll  Duration `yaml:"poll" doc:"how long a long-poll waits for new data"`
+}
+
 // Logging is what the node says of itself.
 type Logging struct {
 	Level  string `yaml:"level" doc:"debug, info, warn or error"`
@@ -151,6 +158,7 @@ func Default(data, host string) Config {
 		Snapshots: Snapshots{Cache: 512 << 20, MinTail: 256 << 10, Idle: Duration(30 * time.Second), Grace: Duration(time.Hour)},
 		Trash:     Trash{Window: Duration(30 * 24 * time.Hour)},
 		Limits:    Limits{Body: 256 << 20, Line: 64 << 20},
+		Streams:   Streams{Serve: true, Poll: Duration(30 * time.Second)},
 		Logging:   Logging{Level: "info", Format: "text"},
 	}
 }

@@ -388,6 +388,15 @@ var calls = map[string]call{
 	"POST /v1/blobs/{digest}/repair": {tag: "blobs", id: "repairBlob", sum: "Repair a corrupt blob, if the node has a copy of its bytes", out: api.BlobReport{}},
 	"POST /v1/blobs/gc":              {tag: "blobs", id: "collectBlobs", sum: "Find blobs that no session references; with apply, delete them", in: api.GCRequest{}, out: report.GC{}},
 
+	"GET /v1/stream/{path...}": {
+		tag: "streams", id: "readStream", sum: "Read a stream from an offset, or follow it, by the durable-streams protocol", tagged: true,
+		query: []param{text("offset", "Where to begin: an offset, -1 for the start, or now."), oneOf("live", "Wait for new data.", "long-poll", "sse"), text("cursor", "The cursor of the previous answer.")},
+		out:   media{octets, "The bytes, with the content type of the stream; events with live=sse.", nil, nil},
+	},
+	"PUT /v1/stream/{path...}":    {tag: "streams", id: "createStream", sum: "Create a stream", in: written, status: 201, back: []string{"Location"}},
+	"POST /v1/stream/{path...}":   {tag: "streams", id: "appendStream", sum: "Append to a stream, or close it", in: written},
+	"DELETE /v1/stream/{path...}": {tag: "streams", id: "deleteStream", sum: "Delete a stream"},
+
 	"GET /v1/ends/{shard}": {tag: "backup", id: "ends", sum: "List the last position of every session in a shard", out: api.ShardEnds{}},
 	"GET /v1/sessions/{id}/records": {
 		tag: "backup", id: "records", sum: "Read a session's records as stored", out: media{octets, "A RecordsHead in JSON, a newline, then records.", nil, api.RecordsHead{}},
@@ -408,13 +417,14 @@ var inPath = map[string]param{
 	"head":   {"head", "The head's name.", object{"type": "string"}, true},
 	"name":   {"name", "The claim's writer, or the last part of a snapshot's key.", object{"type": "string"}, true},
 	"digest": {"digest", "The SHA-256 digest of the bytes.", object{"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"}, true},
+	"path":   {"path", "The path of a stream: 1 to 1024 bytes, which may have slashes.", object{"type": "string"}, true},
 	"shard":  {"shard", "The shard number, from 0.", object{"type": "integer", "minimum": 0}, true},
 	"token":  {"token", "The token's id.", object{"type": "string", "pattern": "^[a-z2-7]{12}$"}, true},
 }
 
 // answerHeaders describes the response headers.
 var answerHeaders = map[string]string{
-	"Location":         "The URL of the new session.",
+	"Location":         "The URL of the new session or stream.",
 	"ETag":             "The version of the answer.",
 	"Content-Length":   "The length of the body in bytes.",
 	api.HeaderCursor:   "The session's cursor when it was read.",
@@ -448,7 +458,7 @@ func describe(root string) ([]byte, error) {
 	paths := object{}
 	for _, pattern := range slices.Sorted(maps.Keys(calls)) {
 		c := calls[pattern]
-		method, path, _ := strings.Cut(pattern, " ")
+		method, path, _ := strings.Cut(strings.ReplaceAll(pattern, "...}", "}"), " ")
 		at, _ := paths[path].(object)
 		if at == nil {
 			at = object{}
@@ -489,7 +499,7 @@ func saying(said string) object {
 }
 
 func (s *schemas) operation(pattern string, c call) object {
-	_, path, _ := strings.Cut(pattern, " ")
+	_, path, _ := strings.Cut(strings.ReplaceAll(pattern, "...}", "}"), " ")
 	var params []any
 	for part := range strings.SplitSeq(path, "/") {
 		if name := strings.Trim(part, "{}"); name != part {

@@ -25,6 +25,8 @@ func (s *Server) Handler() http.Handler {
 			}
 		case rt.has(follower | feedFollower):
 			mux.Handle(rt.pattern, s.observed(s.serve(rt, s.following(s.withDryRun(rt, s.handlerOf(rt))))))
+		case rt.has(foreign):
+			mux.Handle(rt.pattern, s.observed(s.serve(rt, s.streaming(s.withDryRun(rt, s.handlerOf(rt))))))
 		default:
 			h := s.shared(withWriteDeadline(s.holding(s.withDryRun(rt, s.handlerOf(rt)))))
 			mux.Handle(rt.pattern, s.observed(s.serve(rt, h)))
@@ -34,7 +36,7 @@ func (s *Server) Handler() http.Handler {
 	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		forbid(w, "a page of "+r.Header.Get("Origin")+" may not write here")
 	}))
-	h := guard.Handler(dryRunByPath(s.orProblem(mux)))
+	h := s.preflights(guard.Handler(dryRunByPath(s.orProblem(mux))))
 	if s.cfg.Page != nil {
 		h = s.cfg.Page(h)
 	}

@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/durablestreams"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/internal/spans"
 )
@@ -30,7 +31,7 @@ type Answered struct {
 // IsFollower reports whether the request streams events until its caller ends it,
 // so that its duration says nothing.
 func (s Answered) IsFollower() bool {
-	return strings.HasSuffix(s.Route, "/events") || strings.HasSuffix(s.Route, "/changes")
+	return strings.HasSuffix(s.Route, "/events") || strings.HasSuffix(s.Route, "/changes") || strings.HasPrefix(s.Route, "GET "+durablestreams.Prefix)
 }
 
 // A statusRecorder remembers the status of a response.

@@ -44,6 +44,7 @@ const (
 	restoresBlob                       // a part of a restore
 	restoresSnapshot                   // a part of a restore
 	restoresSession                    // a part of a restore
+	foreign                            // of another protocol: it has that one's query parameters, and may wait for new data
 	unlimited                          // not counted among requests
 	public                             // requires no token
 )
@@ -121,6 +122,12 @@ func routes() []route {
 		{"PUT /v1/blobs/{digest}", (*Server).putBlob, access.Write, nowhere, noAct, 0}, // stores what the caller has
 		{"PUT /v1/presence/{id}", (*Server).announce, access.Write, nowhere, noAct, 0}, // a hint about a process
 		{"DELETE /v1/presence/{id}", (*Server).leave, access.Write, nowhere, noAct, 0},
+
+		// The durable-streams protocol; its handler checks the session of each path.
+		{"GET /v1/stream/{path...}", (*Server).stream, access.Read, within, noAct, foreign},
+		{"PUT /v1/stream/{path...}", (*Server).stream, access.Write, within, noAct, foreign},
+		{"POST /v1/stream/{path...}", (*Server).stream, access.Write, within, noAct, foreign},
+		{"DELETE /v1/stream/{path...}", (*Server).stream, access.Write, within, "delete", foreign},
 
 		// Removal, repair, restore, tokens and audit records.
 		{"GET /v1/sessions/{id}/erase", (*Server).erasable, access.Admin, inPath, noAct, heavy},

@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/sesslog/sesslog/api/access/tokenstore"
+	"github.com/sesslog/sesslog/api/durablestreams"
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/usage"
@@ -79,6 +80,10 @@ type Config struct {
 	MaxBody int64
 	MaxLine int
 
+	// StreamPoll is how long a long-poll of the durable-streams protocol waits; 0 if the
+	// node does not serve that protocol.
+	StreamPoll time.Duration
+
 	// Page returns the handler of the web page, which answers requests that are not
 	// calls. api is the handler of the calls; nil for no page.
 	Page func(api http.Handler) http.Handler
@@ -110,6 +115,7 @@ type Server struct {
 	parts    *sentParts
 	usage    *tokenUsage
 	restores *restoreRuns
+	streams  *durablestreams.Handler // nil if the node does not serve the protocol
 }
 
 // New returns a Server. Call Run to listen, or use Handler.
@@ -138,6 +144,7 @@ func New(cfg Config) *Server {
 	s.bodies = newSharedBodies(s.limiters.sent)
 	s.restores = &restoreRuns{server: s, pause: restorePause, running: map[string]*restoreRun{}}
 	s.drain, s.stop = context.WithCancel(context.Background())
+	s.streams = s.newStreams()
 	return s
 }
 

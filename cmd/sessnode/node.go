@@ -280,9 +280,19 @@ func (n *node) apiConfig() server.Config {
 
 		Node: n.cfg.Node, Version: version(), BlobsAt: n.store.where,
 		Ready: n.broker.check, Store: n.store.check, StoreSeen: n.store.lastError,
-		Metrics: n.metrics.Handler(n.logger), Observe: n.metrics.Request, Tracer: n.tracer,
+		StreamPoll: n.streamPoll(),
+		Metrics:    n.metrics.Handler(n.logger), Observe: n.metrics.Request, Tracer: n.tracer,
 		Memory: n.memory, MaxBody: int64(n.cfg.Limits.Body), MaxLine: int(n.cfg.Limits.Line), Access: n.cfg.Logging.Access, Logger: n.logger,
 	}
+}
+
+// streamPoll is how long a long-poll of the durable-streams protocol waits, 0 if the node
+// does not serve it.
+func (n *node) streamPoll() time.Duration {
+	if !n.cfg.Streams.Serve {
+		return 0
+	}
+	return time.Duration(n.cfg.Streams.Poll)
 }
 
 // page returns the web page, nil if the node serves none.

@@ -12,6 +12,7 @@ import (
 var (
 	seed     = flag.Uint64("seed", 0, "judge only the session of this seed, which a failure named")
 	sessions = flag.Uint64("sessions", 0, "how many sessions each pi judges; default 20, with -long 200")
+	suites   = flag.Bool("suites", false, "run the conformance suites of other protocols")
 	long     = flag.Bool("long", false, "what is the same with all agents is tried with each, not with one")
 )
 

@@ -1,0 +1,217 @@
+package durablestreams
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/bytestream"
+	"github.com/sesslog/sesslog/engine"
+)
+
+// A stream is what was derived from a session. It is a cache.
+type stream struct {
+	mu     sync.Mutex
+	growth *core.Growth // of the entries that state was made of
+	config bytestream.Config
+	state  bytestream.State
+}
+
+// maxCached bounds how many streams and paths a Handler remembers.
+const maxCached = 4096
+
+// derived returns what is known of a session. It forgets others if it knows too many.
+func (h *Handler) derived(id core.SessionID) *stream {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := h.streams[id]
+	if s == nil {
+		s = &stream{}
+		forgetSome(h.streams)
+		h.streams[id] = s
+	}
+	return s
+}
+
+// forgetSome makes room in m, which is a cache.
+func forgetSome[K comparable, V any](m map[K]V) {
+	for k := range m {
+		if len(m) < maxCached {
+			return
+		}
+		delete(m, k)
+	}
+}
+
+// view calls f with a session and the stream that it is. Neither changes meanwhile. It
+// returns a 409 if the session is that of an agent.
+func (h *Handler) view(sess *engine.Session, f func(*core.State, *stream) error) error {
+	s := h.derived(sess.ID())
+	return sess.View(func(st *core.State) error {
+		if _, ok := st.Dialect.(bytestream.Dialect); !ok {
+			return refuse(http.StatusConflict, "session %s is not a stream", st.ID)
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.growth != st.Growth() {
+			c, err := bytestream.ReadConfig(st.Header.Line)
+			if err != nil {
+				return err
+			}
+			s.growth, s.config, s.state = st.Growth(), c, bytestream.State{}
+		}
+		s.state.Add(st.Entries)
+		return f(st, s)
+	})
+}
+
+// A found is what a path leads to.
+type found struct {
+	sess       *engine.Session // nil if there is no stream
+	generation int             // of the stream, or of the next one
+	gone       bool            // a stream was deleted, and its path may not be used again yet
+}
+
+// find returns the stream at a path. open is one of Config.Open and Config.Cached.
+func (h *Handler) find(ctx context.Context, path string, open func(context.Context, core.SessionID) (*engine.Session, error)) (found, error) {
+	h.mu.Lock()
+	generation := max(h.generations[path], 1)
+	h.mu.Unlock()
+	var last *engine.Session // the one before, if it can be read
+	for {
+		sess, err := open(ctx, SessionID(path, generation))
+		switch {
+		case isMissing(err):
+			gone := last != nil && h.hasForks(ctx, last)
+			return found{generation: generation, gone: gone}, nil
+		case errors.Is(err, core.ErrDeleted): // erased
+			last = nil
+			generation++
+			continue
+		case err != nil:
+			return found{}, err
+		}
+		life, err := h.lifeOf(sess)
+		if err != nil {
+			return found{}, err
+		}
+		h.noteGeneration(path, generation)
+		switch life {
+		case alive:
+			return found{sess: sess, generation: generation}, nil
+		case trashed:
+			return found{generation: generation, gone: true}, nil
+		case expired:
+			if err := h.end(ctx, sess, core.Notice{Why: "its time to live is over"}); err != nil {
+				if isRaced(err) {
+					continue // it was used meanwhile
+				}
+				return found{}, err
+			}
+		}
+		last = sess
+		generation++
+	}
+}
+
+func (h *Handler) noteGeneration(path string, generation int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if _, ok := h.generations[path]; !ok {
+		forgetSome(h.generations)
+	}
+	h.generations[path] = generation
+}
+
+// A life is whether a stream exists.
+type life int
+
+const (
+	alive   life = iota
+	expired      // the log does not say so yet
+	deleted
+	trashed // as a session, not as a stream
+)
+
+func (h *Handler) lifeOf(sess *engine.Session) (l life, err error) {
+	err = h.view(sess, func(st *core.State, s *stream) error {
+		switch {
+		case s.state.Deleted:
+			l = deleted
+		case st.Deleted != nil:
+			l = trashed
+		case h.isExpired(st.ID, s):
+			l = expired
+		}
+		return nil
+	})
+	return l, err
+}
+
+// isExpired reports whether a stream's lifetime is over. h.view holds the lock.
+func (h *Handler) isExpired(id core.SessionID, s *stream) bool {
+	end, ok := h.endOf(id, s)
+	return ok && !h.now().Before(end)
+}
+
+// endOf returns when the stream ends, if it does.
+func (h *Handler) endOf(id core.SessionID, s *stream) (time.Time, bool) {
+	if s.config.TTL != nil {
+		used, _ := time.Parse(time.RFC3339, s.config.Time)
+		if s.state.Used.After(used) {
+			used = s.state.Used
+		}
+		if at := h.lastTouch(id); at.After(used) {
+			used = at
+		}
+		return used.Add(time.Duration(*s.config.TTL) * time.Second), true
+	}
+	at, err := time.Parse(time.RFC3339, s.config.ExpiresAt)
+	return at, err == nil
+}
+
+// maxForks bounds how many forks of a deleted stream are looked at.
+const maxForks = 1000
+
+// hasForks reports whether a stream that was deleted has forks that exist, or have forks
+// themselves. Until then its path is not used again.
+func (h *Handler) hasForks(ctx context.Context, sess *engine.Session) bool {
+	ctx, cancel := detached(ctx)
+	defer cancel()
+	todo, seen := []*engine.Session{sess}, map[core.SessionID]bool{}
+	for len(todo) > 0 {
+		var forks []string
+		_ = h.view(todo[0], func(_ *core.State, s *stream) error {
+			forks = s.state.Forks
+			return nil
+		})
+		todo = todo[1:]
+		for _, id := range forks {
+			id, err := core.ParseSessionID(id)
+			if err != nil || seen[id] || len(seen) >= maxForks {
+				continue
+			}
+			seen[id] = true
+			fork, err := h.cfg.Cached(ctx, id)
+			if err != nil {
+				continue
+			}
+			if l, err := h.lifeOf(fork); err == nil && l == alive {
+				return true
+			}
+			todo = append(todo, fork)
+		}
+	}
+	return false
+}
+
+// detached returns a context of the node itself, which may use all sessions. It ends with
+// ctx.
+func detached(ctx context.Context) (context.Context, context.CancelFunc) {
+	own, cancel := context.WithCancel(context.Background())
+	stop := context.AfterFunc(ctx, cancel)
+	return own, func() { stop(); cancel() }
+}

@@ -1,0 +1,100 @@
+package durablestreams
+
+import (
+	"context"
+	"time"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/bytestream"
+	"github.com/sesslog/sesslog/engine"
+)
+
+// A touch is the last use of a stream with a time to live. Uses are kept in memory and
+// noted in the log once per tenth of that time, so that other nodes and later starts of
+// this one know them.
+type touch struct {
+	at    time.Time
+	timer *time.Timer // notes it; nil if the log has it
+}
+
+// maxNoteDelay is how long a use is in memory only.
+const maxNoteDelay = time.Minute
+
+// touchLater notes that a stream was used, if that extends its life.
+func (h *Handler) touchLater(sess *engine.Session) {
+	var ttl time.Duration
+	_ = h.view(sess, func(_ *core.State, s *stream) error {
+		if s.config.TTL != nil {
+			ttl = time.Duration(*s.config.TTL) * time.Second
+		}
+		return nil
+	})
+	if ttl == 0 {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t := h.touches[sess.ID()]
+	if t == nil {
+		t = &touch{}
+		h.touches[sess.ID()] = t
+	}
+	t.at = h.now()
+	if t.timer == nil {
+		t.timer = time.AfterFunc(min(ttl/10, maxNoteDelay), func() { h.noteTouch(sess) })
+	}
+}
+
+// lastTouch returns the last use that may not be in the log yet.
+func (h *Handler) lastTouch(id core.SessionID) time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if t := h.touches[id]; t != nil {
+		return t.at
+	}
+	return time.Time{}
+}
+
+// noteTouch stores the last use of a stream, and forgets it. A use that cannot be stored
+// counts on this node only, until it stops.
+func (h *Handler) noteTouch(sess *engine.Session) {
+	at := h.lastTouch(sess.ID())
+	ctx, cancel := context.WithTimeout(h.cfg.Stopping, batchTimeout)
+	defer cancel()
+	err := h.noteUse(ctx, sess, at)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t := h.touches[sess.ID()]
+	switch {
+	case t == nil:
+	case err == nil && t.at.Equal(at):
+		delete(h.touches, sess.ID())
+	case h.cfg.Stopping.Err() == nil && h.now().Sub(t.at) < 2*maxNoteDelay:
+		t.timer = time.AfterFunc(time.Second, func() { h.noteTouch(sess) })
+	default:
+		delete(h.touches, sess.ID())
+	}
+}
+
+// noteUse stores that a stream was used, unless the log knows a later use or its end.
+func (h *Handler) noteUse(ctx context.Context, sess *engine.Session, at time.Time) error {
+	for try := 1; ; try++ {
+		known := false
+		err := h.noteIn(ctx, sess, bytestream.Line{Type: bytestream.TypeTouch, Time: stamp(at)}, func(st *core.State, s *stream) error {
+			known = s.state.Deleted || st.Deleted != nil || !s.state.Used.Before(at.Truncate(time.Millisecond))
+			if known {
+				return errNoStream("")
+			}
+			return nil
+		})
+		if known {
+			return nil
+		}
+		if !isRaced(err) || try >= maxTries {
+			return err
+		}
+		if err := sess.Refresh(ctx); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,151 @@
+//go:build unix
+
+package interop_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sesslog/sesslog/test/e2e/harness"
+)
+
+const streamsSuite = "@durable-streams/server-conformance-tests@0.3.6"
+
+// streamTests is how many tests of the suite a node passes: all but those of subscriptions.
+const streamTests = 332
+
+// A streamsReport is vitest's report, as far as it is used.
+type streamsReport struct {
+	Passed  int `json:"numPassedTests"`
+	Total   int `json:"numTotalTests"`
+	Results []struct {
+		Tests []struct {
+			Status   string   `json:"status"`
+			Name     string   `json:"fullName"`
+			Failures []string `json:"failureMessages"`
+		} `json:"assertionResults"`
+	} `json:"testResults"`
+}
+
+// failed returns the tests that failed, each with its first message.
+func (r streamsReport) failed() (all []string) {
+	for _, file := range r.Results {
+		for _, test := range file.Tests {
+			if test.Status == "failed" {
+				message, _, _ := strings.Cut(strings.Join(test.Failures, "\n"), "\n")
+				all = append(all, test.Name+": "+message)
+			}
+		}
+	}
+	return all
+}
+
+// runStreamsSuite runs the suite against a node. It waits for at most five minutes.
+func runStreamsSuite(t *testing.T, suite, base string) streamsReport {
+	t.Helper()
+	dir := t.TempDir()
+	test := `import { runConformanceTests } from "@durable-streams/server-conformance-tests"
+runConformanceTests({ baseUrl: process.env.STREAMS_URL, longPollTimeoutMs: 500, subscriptions: process.env.SUBSCRIPTIONS === "1" })
+`
+	if err := os.Symlink(filepath.Join(suite, "node_modules"), filepath.Join(dir, "node_modules")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "streams.test.mjs"), []byte(test), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	report := filepath.Join(dir, "report.json")
+	cmd := exec.CommandContext(ctx, "node", filepath.Join(suite, "node_modules", "vitest", "vitest.mjs"), "run", "--root", dir,
+		"--reporter=json", "--outputFile="+report, "--testTimeout=30000")
+	cmd.Dir, cmd.WaitDelay = dir, time.Second
+	cmd.Env = append(os.Environ(), "STREAMS_URL="+base, "SUBSCRIPTIONS=0")
+	out, err := cmd.CombinedOutput() // fails if a test does
+	b, missing := os.ReadFile(report)
+	if missing != nil {
+		t.Fatalf("the suite made no report: %v\n%s", err, out)
+	}
+	var r streamsReport
+	if err := json.Unmarshal(b, &r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// streamsJudged prints the score of a run.
+func streamsJudged(t *testing.T, what string, r streamsReport) {
+	t.Helper()
+	t.Logf("judged durable-streams %s: %d of %d", what, r.Passed, r.Total)
+	if failed := r.failed(); len(failed) > 0 || r.Passed < streamTests {
+		t.Errorf("failed:\n%s", strings.Join(failed, "\n"))
+	}
+}
+
+func fetchedStreamsSuite(t *testing.T) string {
+	t.Helper()
+	if !*suites {
+		t.Skip("only with -args -suites")
+	}
+	if _, err := exec.LookPath("node"); err != nil {
+		t.Skip("no judge durable-streams: there is no node here")
+	}
+	vitest := published(t, "durable-streams-0.3.6", func(dir string) string {
+		found, _ := filepath.Glob(filepath.Join(dir, "node_modules", "vitest", "vitest.mjs"))
+		return strings.Join(found, "")
+	}, streamsSuite)
+	return strings.TrimSuffix(vitest, filepath.Join("/node_modules", "vitest", "vitest.mjs"))
+}
+
+func TestDurableStreamsSuite(t *testing.T) {
+	suite := fetchedStreamsSuite(t)
+	n := harness.StartNode(t, "--streams-poll", "500ms")
+	streamsJudged(t, "against one node", runStreamsSuite(t, suite, n.Client().Base))
+}
+
+// The suite runs against one of three nodes, of which another is killed and started
+// again.
+func TestDurableStreamsSuiteAgainstCluster(t *testing.T) {
+	suite := fetchedStreamsSuite(t)
+	nodes := harness.StartCluster(t, 3, harness.StartBucket(t), "--streams-poll", "500ms")
+	base := nodes[0].Client().Base
+	done := make(chan struct{})
+	killed := make(chan error, 1)
+	go func() { killed <- killOnceBusy(t, nodes[2], base, done) }()
+	r := runStreamsSuite(t, suite, base)
+	close(done)
+	if err := <-killed; err != nil {
+		t.Fatal(err)
+	}
+	nodes[2].Start(t)
+	streamsJudged(t, "against three nodes, one killed", r)
+}
+
+// killOnceBusy kills a node once the suite has made streams through base.
+func killOnceBusy(t *testing.T, n *harness.Node, base string, done <-chan struct{}) error {
+	for {
+		select {
+		case <-done:
+			return fmt.Errorf("the suite ended before it made streams")
+		case <-time.After(100 * time.Millisecond):
+		}
+		res, err := http.Get(base + "/v1/sessions?dialect=bytestream&limit=50")
+		if err != nil {
+			continue
+		}
+		b, _ := io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		if strings.Count(string(b), `"bytestream"`) >= 50 {
+			n.Kill()
+			return nil
+		}
+	}
+}
