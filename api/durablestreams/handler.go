@@ -36,7 +36,7 @@ type Config struct {
 	Sent    *memory.Budget // bodies on their way to readers
 	MaxLine int            // bytes of an entry's line
 	Poll    time.Duration  // how long a long-poll waits
-	// CORS lets pages of other origins read and write. Only safe if callers show a token.
+	// CORS lets pages of other origins read. Only safe if callers show a token.
 	CORS bool
 	// Stopping ends when the server begins to stop.
 	Stopping context.Context
