@@ -46,7 +46,7 @@ func (h *Handler) waitForMore(ctx context.Context, sess *engine.Session, p page)
 		if err != nil {
 			return p, err
 		}
-		if err := sess.RefreshTo(ctx, z.Seq); err != nil {
+		if err := sess.RefreshTo(ctx, z.Seq, z.Pos); err != nil {
 			if ctx.Err() != nil {
 				return p, nil
 			}
