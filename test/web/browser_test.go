@@ -175,9 +175,14 @@ func eval[T any](t *testing.T, b *browser, expression string) T {
 // await waits until an expression is true.
 func (b *browser) await(t *testing.T, expression string) {
 	t.Helper()
-	_, err := chromedp.Run(b, chromedp.Poll[bool]("Boolean("+expression+")", chromedp.WithPollingTimeout(giveUp), chromedp.WithPollingInterval(20*time.Millisecond)))
-	if err != nil {
-		t.Fatalf("%s: %v", expression, err)
+	for {
+		_, err := chromedp.Run(b, chromedp.Poll[bool]("Boolean("+expression+")", chromedp.WithPollingTimeout(giveUp), chromedp.WithPollingInterval(20*time.Millisecond)))
+		if err == nil {
+			return
+		}
+		if text := err.Error(); !strings.Contains(text, "navigated") && !strings.Contains(text, "context was destroyed") && !strings.Contains(text, "Cannot find context") {
+			t.Fatalf("%s: %v", expression, err)
+		}
 	}
 }
 
