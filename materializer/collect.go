@@ -81,6 +81,9 @@ func (m *Materializer) collect(ctx context.Context) error {
 // Erased sessions keep none, because a node that was killed while it wrote one
 // could not remove it. It returns what was deleted, also with an error.
 func (m *Materializer) Collect(ctx context.Context, grace time.Duration) (objects int, bytes int64, err error) {
+	if err := m.cfg.Guard.load(ctx); err != nil {
+		return 0, 0, err
+	}
 	prefix := fmt.Sprintf("snapshots/%s/", m.cfg.Log.Name())
 	erased := map[core.SessionID]bool{} // according to the rows; the log is asked again
 	for _, id := range m.cfg.Directory.Erased() {

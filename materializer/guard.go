@@ -74,7 +74,8 @@ func (g *Guard) known(id core.SessionID) *report.Loss {
 }
 
 // Opened implements engine.Witness. Until all snapshots have been compared with the
-// log, it compares those of this session.
+// log, it compares those of this session, and reads whether another process noted its
+// loss.
 func (g *Guard) Opened(ctx context.Context, id core.SessionID, end uint64) {
 	rows := g.directory.Load()
 	if rows == nil {
@@ -82,6 +83,7 @@ func (g *Guard) Opened(ctx context.Context, id core.SessionID, end uint64) {
 	}
 	suspect := (*rows).Seq(id) > end
 	if !suspect && !g.surveyed.Load() {
+		_, _ = g.noted(ctx, id)
 		kept, err := g.kept(ctx, id)
 		w := witnesses{snapshots: kept}
 		suspect = err == nil && w.loss(id, end) != nil

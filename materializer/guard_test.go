@@ -118,6 +118,46 @@ func TestLostTailIsRestoredFromSnapshot(t *testing.T) {
 	}
 }
 
+// A process that has not read the notes of earlier ones examines a session: what proves
+// less than a note does not replace it.
+func TestNotedLossIsNotReplacedByASmallerOne(t *testing.T) {
+	t.Parallel()
+	g := newGuarded(t)
+	_, d, stop := g.runAs(t, materializer.Config{Guard: g.guard})
+	s, err := g.sessions.Open(t.Context(), g.id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	add(t, s, 10) // no snapshot has it
+	await(t, "its row", func() bool { return d.Seq(g.id) == 6 })
+	stop()
+	g.lose(t, 3)
+	g.guarding(g.rig)
+	_, _, stop = g.runAs(t, materializer.Config{Guard: g.guard})
+	await(t, "the restoring of what the snapshot has", func() bool {
+		l := g.guard.Loss(g.id)
+		return l != nil && l.Proved == 6 && l.Tried != ""
+	})
+	stop()
+
+	g.guarding(g.rig)
+	g.file = filepath.Join(t.TempDir(), "index.db") // the row is not needed any more
+	d, err = index.Open(t.Context(), index.Config{Path: g.file, Log: g.log.Name(), Logger: g.quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	materializer.New(materializer.Config{
+		Log: g.log, Sessions: g.sessions, Cache: g.cache, Snapshots: g.snapshots, Directory: d, Guard: g.guard, Logger: g.quiet,
+	})
+	if _, err := g.sessions.Open(t.Context(), g.id); err != nil {
+		t.Fatal(err)
+	}
+	if l := g.guard.Loss(g.id); l == nil || l.Proved != 6 {
+		t.Errorf("the loss is %v, want one of record 6", l)
+	}
+}
+
 // A snapshot that does not continue the session must not be stored, and not be deleted:
 // an operator decides.
 func TestLossThatCannotBeHealedRefusesWrites(t *testing.T) {

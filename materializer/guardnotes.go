@@ -32,12 +32,16 @@ func (g *Guard) note(ctx context.Context, l *report.Loss) error {
 	return nil
 }
 
-// keep stores a loss in memory. What an operator has accepted stays accepted, although
+// keep stores a loss in memory, unless a larger one is known. What an operator has accepted stays accepted, although
 // a caller may have begun to heal it before.
 func (g *Guard) keep(l *report.Loss) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if old := g.losses[l.Session]; old != nil && old.Accepted && l.Proved <= old.Proved {
+	old := g.losses[l.Session]
+	if old != nil && l.Proved < old.Proved {
+		return
+	}
+	if old != nil && old.Accepted && l.Proved <= old.Proved {
 		l.Accepted = true
 	}
 	g.losses[l.Session] = l
@@ -86,6 +90,25 @@ func (g *Guard) load(ctx context.Context) error {
 	return nil
 }
 
+// noted returns the loss of a session that this process or another one noted, nil if
+// there is none.
+func (g *Guard) noted(ctx context.Context, id core.SessionID) (l *report.Loss, err error) {
+	if l = g.known(id); l != nil {
+		return l, nil
+	}
+	err = g.ask(ctx, id, func(ctx context.Context) error {
+		l, err = g.read(ctx, g.key(id))
+		if errors.Is(err, core.ErrNotFound) || errors.Is(err, core.ErrCorrupt) || err == nil && l.Session != id {
+			l, err = nil, nil
+		}
+		return err
+	})
+	if l != nil && err == nil {
+		g.keep(l)
+	}
+	return l, err
+}
+
 func (g *Guard) read(ctx context.Context, key string) (*report.Loss, error) {
 	r, err := g.snapshots.bucket.Get(ctx, key)
 	if err != nil {
@@ -97,5 +120,8 @@ func (g *Guard) read(ctx context.Context, key string) (*report.Loss, error) {
 		return nil, BlobError(err)
 	}
 	l := &report.Loss{}
-	return l, json.Unmarshal(b, l)
+	if err := json.Unmarshal(b, l); err != nil {
+		return nil, fmt.Errorf("%w: %w", err, core.ErrCorrupt)
+	}
+	return l, nil
 }

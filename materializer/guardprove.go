@@ -14,7 +14,7 @@ import (
 // Examine compares a session in the log with what proves which records it had, and
 // notes or forgets its loss.
 func (g *Guard) Examine(ctx context.Context, id core.SessionID) error {
-	old := g.known(id)
+	old, unread := g.noted(ctx, id)
 	found, err := g.prove(ctx, id)
 	if err != nil {
 		return err
@@ -33,6 +33,10 @@ func (g *Guard) Examine(ctx context.Context, id core.SessionID) error {
 	g.logger.Error("the log lost acknowledged records of a session; look with: sessctl doctor", "session", id, "loss", found.String())
 	if old != nil {
 		found.End = min(found.End, old.End)
+	}
+	if unread != nil { // a note in the bucket may prove more
+		g.keep(found)
+		return unread
 	}
 	return g.note(ctx, found)
 }
@@ -102,15 +106,26 @@ const (
 // kept returns the snapshots of a session. It does not wait for a bucket that does not
 // answer.
 func (g *Guard) kept(ctx context.Context, id core.SessionID) ([]blobstore.Info, error) {
+	var all []blobstore.Info
+	err := g.ask(ctx, id, func(ctx context.Context) (err error) {
+		all, err = g.snapshots.Kept(ctx, g.log.Name(), id)
+		return err
+	})
+	return all, err
+}
+
+// ask calls f, which asks the bucket about a session, unless the bucket did not answer
+// shortly before.
+func (g *Guard) ask(ctx context.Context, id core.SessionID, f func(context.Context) error) error {
 	if time.Since(time.Unix(0, g.away.Load())) < awayFor {
-		return nil, fmt.Errorf("snapshots of session %s: the object store does not answer: %w", id, core.ErrUnavailable)
+		return fmt.Errorf("snapshots of session %s: the object store does not answer: %w", id, core.ErrUnavailable)
 	}
 	asking, cancel := context.WithTimeout(ctx, keptTimeout)
 	defer cancel()
-	all, err := g.snapshots.Kept(asking, g.log.Name(), id)
+	err := f(asking)
 	if err != nil && ctx.Err() == nil {
 		g.away.Store(time.Now().UnixNano())
 		err = fmt.Errorf("%w: %w", err, core.ErrUnavailable)
 	}
-	return all, err
+	return err
 }
