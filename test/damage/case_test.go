@@ -28,9 +28,9 @@ const (
 	// startTimeout is how long a node may take to be ready or to say why it is not.
 	startTimeout = 3 * time.Minute
 	// readTimeout is how long a session may take to be read or refused.
-	readTimeout = 30 * time.Second
+	readTimeout = time.Minute
 	// nameTimeout is how long a loss may take to be healed or named.
-	nameTimeout = 40 * time.Second
+	nameTimeout = 2 * time.Minute
 )
 
 // A trial is a case that runs.
@@ -69,6 +69,11 @@ func (tr *trial) outcome() (string, error) {
 	if isReady, err := tr.start(); err != nil || !isReady {
 		return refuses, err
 	}
+	return tr.read()
+}
+
+// read reads every session of the running node, and returns the outcome.
+func (tr *trial) read() (string, error) {
 	if err := tr.readAll(); err != nil {
 		return "", err
 	}
@@ -128,9 +133,7 @@ func awaitStart(t *testing.T, n *harness.Node) (bool, error) {
 func (tr *trial) readAll() error {
 	tr.missing = map[string]error{}
 	for id, want := range tr.files {
-		ctx, cancel := context.WithTimeout(tr.t.Context(), readTimeout)
-		got, err := export(ctx, tr.c, id)
-		cancel()
+		got, err := exportOrRefusal(tr.t, tr.c, id)
 		switch {
 		case err != nil && !errors.Is(err, core.ErrCorrupt) && !errors.Is(err, core.ErrNotFound):
 			return fmt.Errorf("session %s cannot be read, and is not reported as corrupt: %v", id, err)
@@ -146,18 +149,35 @@ func (tr *trial) readAll() error {
 	return nil
 }
 
+// exportOrRefusal is export that retries until the session is read or refused.
+func exportOrRefusal(t *testing.T, c *client.Client, id string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(t.Context(), readTimeout)
+	defer cancel()
+	for {
+		b, err := export(ctx, c, id)
+		if err == nil || errors.Is(err, core.ErrCorrupt) || errors.Is(err, core.ErrNotFound) || ctx.Err() != nil {
+			return b, err
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
 // measure notes how much memory the running node has needed.
-func (tr *trial) measure() {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", tr.n.Pid()))
+func (tr *trial) measure() { tr.peak = max(tr.peak, peakOf(tr.n)) }
+
+// peakOf returns the most memory that a running node has needed, 0 where that is unknown.
+func peakOf(n *harness.Node) int64 {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", n.Pid()))
 	if err != nil {
-		return // on other systems
+		return 0 // on other systems
 	}
 	for line := range strings.Lines(string(b)) {
 		var kib int64
 		if n, _ := fmt.Sscanf(line, "VmHWM: %d kB", &kib); n == 1 {
-			tr.peak = max(tr.peak, kib<<10)
+			return kib << 10
 		}
 	}
+	return 0
 }
 
 // awaitNamed returns once the sessions are whole again, or verify, doctor and status
@@ -225,14 +245,11 @@ func (tr *trial) collect() (string, error) {
 		}
 	}
 	tr.n.Kill()
-	snapshots, blobs := tr.objects("snapshots"), tr.objects("blobs")
-	if len(tr.objects("losses")) == 0 { // the body of a truncated record is garbage then
-		maps.DeleteFunc(blobs, func(path string, _ bool) bool { return !tr.images[path] })
-	}
+	had := objectsOf(tr.t, tr.store())
 	if err := collect(tr.t, tr.n.Data); err != nil {
 		return "", err
 	}
-	left := tr.objects("blobs")
+	left := objectsOf(tr.t, tr.store())
 	outcome, err := tr.outcome()
 	if err == nil && outcome == refuses {
 		err = errors.New("the node does not start")
@@ -241,24 +258,26 @@ func (tr *trial) collect() (string, error) {
 		return "", fmt.Errorf("after the collectors: %w", err)
 	}
 	if outcome == named {
-		err = tr.isKept(snapshots, blobs, left)
+		err = tr.isKept(had, left)
 	}
 	return outcome, err
 }
 
 // isKept checks that what an unhealed loss may need was not deleted: of the snapshots and
 // blobs that were there before the collectors ran.
-func (tr *trial) isKept(snapshots, blobs, left map[string]bool) error {
-	for path := range blobs {
-		if !left[path] && !isGarbage(path) {
-			return fmt.Errorf("%v, and blob %s was deleted", tr.missing, path)
+func (tr *trial) isKept(had, left map[string]bool) error {
+	isLoss := slices.ContainsFunc(slices.Collect(maps.Keys(had)), func(path string) bool { return strings.HasPrefix(path, "losses") })
+	for path := range had {
+		// Without a loss, the body of a truncated record is garbage.
+		if strings.HasPrefix(path, "blobs") && !left[path] && !isGarbage(path) && (isLoss || tr.images[path]) {
+			return fmt.Errorf("%v, and %s was deleted", tr.missing, path)
 		}
 	}
 	for id, why := range tr.missing {
 		if got, err := export(harness.Timeout(tr.t), tr.c, id); err == nil && bytes.HasPrefix(got, tr.files[id]) {
 			continue // restored, and its snapshots of lost records are gone
 		}
-		if latest := latestOf(snapshots, id); latest != latestOf(tr.objects("snapshots"), id) {
+		if latest := latestOf(had, id); latest != "" && had["losses/main/"+id+".json"] && !left[latest] {
 			return fmt.Errorf("session %s: %v, and its latest snapshot %s was deleted", id, why, latest)
 		}
 	}
@@ -277,23 +296,24 @@ func isGarbage(path string) bool {
 
 // latestOf returns the last of a session's snapshots, whose names begin with the
 // record's number.
-func latestOf(keys map[string]bool, id string) (latest string) {
-	for key := range keys {
-		if strings.Contains(key, id) {
-			latest = max(latest, key)
+func latestOf(paths map[string]bool, id string) (latest string) {
+	for path := range paths {
+		if strings.HasPrefix(path, "snapshots") && strings.Contains(path, id) {
+			latest = max(latest, path)
 		}
 	}
 	return latest
 }
 
-func (tr *trial) objects(prefix string) map[string]bool { return objects(tr.t, tr.n.Data, prefix) }
+// store returns the directory of a node's object store.
+func (tr *trial) store() string { return filepath.Join(tr.n.Data, "blobs") }
 
-// objects returns the objects of a node's store below a prefix.
-func objects(tb testing.TB, data, prefix string) map[string]bool {
+// objectsOf returns the objects of a store by their paths.
+func objectsOf(tb testing.TB, store string) map[string]bool {
 	tb.Helper()
 	out := map[string]bool{}
-	if dir := filepath.Join(data, "blobs", prefix); isDir(dir) {
-		walk(tb, dir, func(rel string, _ fs.FileInfo) { out[rel] = true })
+	if isDir(store) {
+		walk(tb, store, func(rel string, _ fs.FileInfo) { out[filepath.ToSlash(rel)] = true })
 	}
 	return out
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/blobstore/fsblob"
 	"github.com/sesslog/sesslog/core"
@@ -29,10 +31,8 @@ type collectors struct {
 	blobs        *gc.Collector
 }
 
-// withCollectors calls f with the collectors of a stopped node's data directory. They
-// take everything for old enough.
+// withCollectors calls f with the collectors of a stopped node's data directory.
 func withCollectors(ctx context.Context, data string, f func(*collectors) error) (err error) {
-	quiet := slog.New(slog.DiscardHandler)
 	server, err := embedded.Start(ctx, embedded.Config{Dir: filepath.Join(data, "nats"), GroupCommit: true, MaxStore: maxStore, Logger: quiet})
 	if err != nil {
 		return err
@@ -47,13 +47,28 @@ func withCollectors(ctx context.Context, data string, f func(*collectors) error)
 	if err != nil {
 		return err
 	}
-	stored := blobstore.New(bucket).WithGrace(time.Nanosecond)
-	blobs, snapshots := materializer.NewBlobs(stored), materializer.NewSnapshots(bucket)
-	log, err := stream.OpenLog(ctx, conn, stream.LogConfig{Blobs: blobs, Durable: server.Durable})
+	return collectorsOf(ctx, place{conn: conn, durable: server.Durable, bucket: bucket, rows: filepath.Join(data, "index.db")}, f)
+}
+
+// A place is where the parts of a log are.
+type place struct {
+	conn    *nats.Conn
+	durable stream.Durable
+	bucket  blobstore.Bucket
+	rows    string // the path of the directory
+}
+
+var quiet = slog.New(slog.DiscardHandler)
+
+// collectorsOf calls f with the collectors of a log. They take everything for old enough.
+func collectorsOf(ctx context.Context, at place, f func(*collectors) error) (err error) {
+	stored := blobstore.New(at.bucket).WithGrace(time.Nanosecond)
+	blobs, snapshots := materializer.NewBlobs(stored), materializer.NewSnapshots(at.bucket)
+	log, err := stream.OpenLog(ctx, at.conn, stream.LogConfig{Blobs: blobs, Durable: at.durable})
 	if err != nil {
 		return err
 	}
-	rows, err := index.Open(ctx, index.Config{Path: filepath.Join(data, "index.db"), Log: log.Name(), Logger: quiet})
+	rows, err := index.Open(ctx, index.Config{Path: at.rows, Log: log.Name(), Logger: quiet})
 	if err != nil {
 		return err
 	}
@@ -69,8 +84,8 @@ func withCollectors(ctx context.Context, data string, f func(*collectors) error)
 		Garbage: 1, Grace: -1, Logger: quiet,
 	})
 	c.blobs = gc.New(gc.Config{
-		Log: log, Sessions: sessions, Bucket: bucket, Blobs: stored, Hold: guard.Hold, Logger: quiet,
-		Record: recordIn(bucket), Now: func() time.Time { return time.Now().Add(time.Hour) },
+		Log: log, Sessions: sessions, Bucket: at.bucket, Blobs: stored, Hold: guard.Hold, Logger: quiet,
+		Record: recordIn(at.bucket), Now: func() time.Time { return time.Now().Add(time.Hour) },
 	})
 	running, stop := context.WithCancel(ctx)
 	done := make(chan error, 1)
@@ -84,25 +99,27 @@ func withCollectors(ctx context.Context, data string, f func(*collectors) error)
 	return f(c)
 }
 
-// collect runs all collectors on a stopped node's data directory, twice: what the first
-// run of a collector leaves may be garbage for the second. Their errors are not of
-// interest, as they may refuse to delete anything.
+// collect runs all collectors on a stopped node's data directory.
 func collect(t *testing.T, data string) error {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	return withCollectors(ctx, data, func(c *collectors) error {
-		for range 2 {
-			_, _, _ = c.materializer.Collect(ctx, 0)
-			for shard := range c.log.Shards() {
-				_, _ = c.materializer.Truncate(ctx, shard)
-			}
-			_, _ = c.blobs.Run(ctx, gc.Request{Apply: true})
+	return withCollectors(ctx, data, func(c *collectors) error { return c.run(ctx) })
+}
+
+// run runs all collectors twice: what the first run of a collector leaves may be garbage
+// for the second. Their errors are not of interest, as they may refuse to delete anything.
+func (c *collectors) run(ctx context.Context) error {
+	for range 2 {
+		_, _, _ = c.materializer.Collect(ctx, 0)
+		for shard := range c.log.Shards() {
+			_, _ = c.materializer.Truncate(ctx, shard)
 		}
-		if ctx.Err() != nil {
-			return fmt.Errorf("the collectors do not end: %w", core.ErrUnavailable)
-		}
-		return nil
-	})
+		_, _ = c.blobs.Run(ctx, gc.Request{Apply: true})
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("the collectors do not end: %w", core.ErrUnavailable)
+	}
+	return nil
 }
 
 // recordIn records deletions in a bucket.

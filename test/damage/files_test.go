@@ -64,6 +64,18 @@ func filesByKind(t *testing.T, dir string) map[string][]string {
 	return out
 }
 
+// storeByKind returns the objects of a store by their kind.
+func storeByKind(t *testing.T, dir string) map[string][]string {
+	t.Helper()
+	out := map[string][]string{}
+	walk(t, dir, func(rel string, _ fs.FileInfo) {
+		if kind := kindOf("blobs/" + rel); kind != "" {
+			out[kind] = append(out[kind], rel)
+		}
+	})
+	return out
+}
+
 // walk calls f for the regular files below dir.
 func walk(tb testing.TB, dir string, f func(rel string, info fs.FileInfo)) {
 	tb.Helper()

@@ -39,7 +39,7 @@ var garbage = []string{"deleted in the fixture", "in the trash", "not collected 
 type fixture struct {
 	older, clean, killed string
 	files                map[string][]byte // of the sessions
-	images               map[string]bool   // blobs that sessions reference
+	images               map[string]bool   // objects with blobs that sessions reference
 }
 
 func newNode(t *testing.T) *harness.Node {
@@ -68,7 +68,7 @@ func build(t *testing.T) *fixture {
 	n.Terminate(t)
 	collectBlobs(t, n.Data, 2) // one is deleted, which leaves a report
 	copyDir(t, n.Data, f.older)
-	f.images = objects(t, f.older, "blobs")
+	f.images = objectsOf(t, filepath.Join(f.older, "blobs"))
 	n.Start(t)
 	fillThen(t, n.Client(), ids)
 	n.Terminate(t)

@@ -105,6 +105,11 @@ func (s *Server) keyFile() string { return filepath.Join(s.dir, "key.pem") }
 func (s *Server) logFile() string { return filepath.Join(s.dir, "server.log") }
 func (s *Server) dataDir() string { return filepath.Join(s.dir, "data") }
 
+// File returns the path of an object's file, or of the directory of all objects below key.
+func (s *Server) File(bucket, key string) string {
+	return filepath.Join(s.dataDir(), bucket, filepath.FromSlash(key))
+}
+
 // Restart restarts the server with its data and address. It returns once the server
 // responds.
 func (s *Server) Restart(ctx context.Context) error {
