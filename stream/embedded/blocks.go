@@ -20,21 +20,24 @@ import (
 // headers, body, and a checksum of 8 bytes.
 //
 // If the first record of a block is damaged, JetStream lists as lost every sequence from 1
-// to the last one that its index names. Sequences of a log begin at about 10^15, so it
-// would take all memory. Without the index, it truncates the block.
+// to the last one that its index names. If a later record has a sequence that is too high,
+// it lists all up to that one. Sequences of a log begin at about 10^15, so it would take
+// all memory. Without the index, it checks every record, and truncates the block.
 const (
 	recordHeader = 22
 	recordSum    = 8
 	recordMost   = 32 << 20
 	hasHeaders   = 1 << 31 // in the length
-	notLive      = 3 << 62 // in the sequence: a deleted message, or a note of one
+	erased       = 1 << 63 // in the sequence: a deleted message
+	tombstone    = 1 << 62 // in the sequence: a note of one
+	maxGap       = 1 << 24 // between sequences of a block, which has fewer records
 )
 
 // errRecord means that a record of a block is damaged.
 var errRecord = errors.New("damaged record")
 
-// dropIndexes removes the index of each stream in dir that has a block whose first
-// record is damaged. It returns their names.
+// dropIndexes removes the index of each stream in dir that has a block with a record
+// that would take all memory. It returns their names.
 func dropIndexes(dir string) (dropped []string, err error) {
 	names, err := streamNames(dir)
 	if err != nil {
@@ -46,7 +49,7 @@ func dropIndexes(dir string) (dropped []string, err error) {
 		if _, err := os.Stat(index); errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		bad, err := hasDamagedStart(msgs, name)
+		bad, err := hasDamagedBlock(msgs, name)
 		if err != nil {
 			return dropped, err
 		}
@@ -61,9 +64,9 @@ func dropIndexes(dir string) (dropped []string, err error) {
 	return dropped, nil
 }
 
-// hasDamagedStart reports whether a block in msgs has a damaged record before the first
-// live one.
-func hasDamagedStart(msgs, stream string) (bool, error) {
+// hasDamagedBlock reports whether a block in msgs has a damaged record before the first
+// live one, or a sequence that is too high.
+func hasDamagedBlock(msgs, stream string) (bool, error) {
 	entries, err := os.ReadDir(msgs)
 	if err != nil {
 		return false, err
@@ -73,7 +76,7 @@ func hasDamagedStart(msgs, stream string) (bool, error) {
 		if !ok {
 			continue
 		}
-		err := checkStart(filepath.Join(msgs, e.Name()), fmt.Sprintf("%s-%d", stream, i))
+		err := checkBlock(filepath.Join(msgs, e.Name()), fmt.Sprintf("%s-%d", stream, i))
 		if errors.Is(err, errRecord) {
 			return true, nil
 		}
@@ -84,37 +87,66 @@ func hasDamagedStart(msgs, stream string) (bool, error) {
 	return false, nil
 }
 
-// checkStart reads a block up to its first live record. key is that of its checksums.
-func checkStart(path, key string) error {
+// checkBlock reads a block up to its first live record, and the sequences of the others.
+// key is that of its checksums.
+func checkBlock(path, key string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
 	sum := sha256.Sum256([]byte(key))
-	r := bufio.NewReader(f)
+	r := bufio.NewReaderSize(f, 64<<10)
 	if start, _ := r.Peek(3); string(start) == "cmp" { // compressed
 		return nil
 	}
 	for {
-		live, err := readRecord(r, sum[:])
-		if live || errors.Is(err, io.EOF) {
+		seq, err := readRecord(r, sum[:])
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
+		if seq&(erased|tombstone) == 0 {
+			return checkSequences(r, seq)
+		}
 	}
 }
 
-// readRecord reads a record and reports whether it is a live message.
-func readRecord(r io.Reader, key []byte) (live bool, err error) {
+// checkSequences reads the sequences of the records after the one with sequence last.
+// JetStream notices other damage when it reads them.
+func checkSequences(r *bufio.Reader, last uint64) error {
+	for {
+		header, err := r.Peek(recordHeader)
+		if err != nil {
+			return nil //nolint:nilerr // the end, or JetStream cannot read the block either
+		}
+		if seq := binary.LittleEndian.Uint64(header[4:]); seq&tombstone == 0 {
+			seq &^= erased
+			if seq > last+maxGap {
+				return errRecord
+			}
+			last = max(last, seq)
+		}
+		length := int(binary.LittleEndian.Uint32(header) &^ hasHeaders)
+		if length < recordHeader || length > recordMost {
+			return nil
+		}
+		if _, err := r.Discard(length); err != nil {
+			return nil //nolint:nilerr // the last record is cut off
+		}
+	}
+}
+
+// readRecord reads a record and returns its sequence.
+func readRecord(r io.Reader, key []byte) (seq uint64, err error) {
 	var header [recordHeader]byte
 	switch _, err := io.ReadFull(r, header[:]); {
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return false, errRecord
+		return 0, errRecord
 	case err != nil:
-		return false, err
+		return 0, err
 	}
 	length := binary.LittleEndian.Uint32(header[:])
 	subject := int(binary.LittleEndian.Uint16(header[20:]))
@@ -124,23 +156,23 @@ func readRecord(r io.Reader, key []byte) (live bool, err error) {
 		body += 4
 	}
 	if size > recordMost || size < body+recordSum {
-		return false, errRecord
+		return 0, errRecord
 	}
 	data := make([]byte, size)
 	if _, err := io.ReadFull(r, data); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return false, errRecord
+		return 0, errRecord
 	} else if err != nil {
-		return false, err
+		return 0, err
 	}
 	h, err := highwayhash.New64(key)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	for _, part := range [][]byte{header[4:20], data[:subject], data[body : size-recordSum]} {
 		_, _ = h.Write(part) // it never fails
 	}
 	if !bytes.Equal(h.Sum(nil), data[size-recordSum:]) {
-		return false, errRecord
+		return 0, errRecord
 	}
-	return binary.LittleEndian.Uint64(header[4:])&notLive == 0, nil
+	return binary.LittleEndian.Uint64(header[4:]), nil
 }

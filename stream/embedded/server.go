@@ -170,7 +170,7 @@ func (c Config) prepareDir() error {
 		return fmt.Errorf("check the blocks of streams: %w", err)
 	}
 	if len(dropped) > 0 {
-		c.Logger.Error("a block of streams begins with a damaged record and is cut off there; check the disk", "streams", dropped, "dir", c.Dir)
+		c.Logger.Error("a block of streams has a damaged record and is cut off there; check the disk", "streams", dropped, "dir", c.Dir)
 	}
 	return releaseIdentity(c.Dir, id)
 }

@@ -198,11 +198,16 @@ func TestStartFailsWithCorruptStream(t *testing.T) {
 }
 
 // The sequences of a log begin at about 10^15. JetStream must not list those before a
-// damaged record as lost, one by one.
-func TestDamagedFirstRecordNeedsNoMemory(t *testing.T) {
+// damaged record as lost, one by one, nor those before a sequence that is too high.
+func TestDamagedRecordNeedsNoMemory(t *testing.T) {
 	t.Parallel()
-	for _, at := range []int{0, 2, 8, 20, 30} { // length, sequence, length of the subject, subject
-		t.Run(fmt.Sprint(at), func(t *testing.T) {
+	const records = 10
+	type place struct{ record, at int }
+	for _, p := range []place{
+		{0, 0}, {0, 2}, {0, 8}, {0, 20}, {0, 30}, // length, sequence, length of the subject, subject
+		{1, 8}, {1, 10}, {5, 8}, {9, 9}, // sequence
+	} {
+		t.Run(fmt.Sprint(p), func(t *testing.T) {
 			t.Parallel()
 			s := embeddedtest.Start(t)
 			sc := streamConfig("S", 1)
@@ -210,7 +215,7 @@ func TestDamagedFirstRecordNeedsNoMemory(t *testing.T) {
 			if _, err := jetStream(t, s).CreateStream(t.Context(), sc); err != nil {
 				t.Fatal(err)
 			}
-			for range 10 {
+			for range records {
 				publish(t, s, "s.1", "some words")
 			}
 			cfg := s.Config()
@@ -226,7 +231,7 @@ func TestDamagedFirstRecordNeedsNoMemory(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b[at] ^= 0x40
+			b[len(b)/records*p.record+p.at] ^= 0x40
 			if err := os.WriteFile(path, b, 0o600); err != nil {
 				t.Fatal(err)
 			}
