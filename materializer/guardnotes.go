@@ -85,6 +85,9 @@ func (g *Guard) load(ctx context.Context) error {
 			g.logger.Warn("the note of a loss cannot be read", "object", info.Key, "err", err)
 			continue
 		}
+		if g.known(id) == nil && !l.Accepted {
+			g.logger.Error(lostRecords, "session", id, "loss", l.String())
+		}
 		g.keep(l)
 	}
 	return nil

@@ -11,6 +11,8 @@ import (
 	"github.com/sesslog/sesslog/core/report"
 )
 
+const lostRecords = "the log lost acknowledged records of a session; look with: sessctl doctor"
+
 // Examine compares a session in the log with what proves which records it had, and
 // notes or forgets its loss.
 func (g *Guard) Examine(ctx context.Context, id core.SessionID) error {
@@ -30,7 +32,7 @@ func (g *Guard) Examine(ctx context.Context, id core.SessionID) error {
 		return nil
 	}
 	found.Found = time.Now().UTC()
-	g.logger.Error("the log lost acknowledged records of a session; look with: sessctl doctor", "session", id, "loss", found.String())
+	g.logger.Error(lostRecords, "session", id, "loss", found.String())
 	if old != nil {
 		found.End = min(found.End, old.End)
 	}
