@@ -11,6 +11,7 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/memory"
 	"github.com/sesslog/sesslog/session"
 	"github.com/sesslog/sesslog/session/catalog"
 )
@@ -35,6 +36,9 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
 		if err := callerOf(r.Context()).mayUse(id); err != nil {
 			return err
 		}
+	}
+	if err := memory.Grow(r.Context(), int64(f.Limit)*rowWork); err != nil {
+		return err
 	}
 	s.catchUp(r.Context())
 	page, err := s.cfg.Directory.List(r.Context(), f)
@@ -70,6 +74,9 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	q.Sessions = f
+	if err := memory.Grow(r.Context(), int64(q.Limit)*rowWork); err != nil {
+		return err
+	}
 	s.catchUp(r.Context())
 	page, err := s.cfg.Directory.Search(r.Context(), q)
 	if err != nil {
@@ -213,6 +220,10 @@ const (
 	maxPage     = 10_000
 )
 
+// rowWork is about how many bytes a row, a hit or a prompt of an answer takes until it is
+// sent.
+const rowWork = 4 << 10
+
 // listTimeout is how long a listing waits for the directory to have all that was
 // stored before the request.
 const listTimeout = 2 * time.Second
@@ -252,6 +263,9 @@ func (s *Server) prompts(w http.ResponseWriter, r *http.Request) error {
 		err = callerOf(r.Context()).mayQuery(q.Session)
 	}
 	if err != nil {
+		return err
+	}
+	if err := memory.Grow(r.Context(), int64(q.Limit)*rowWork); err != nil {
 		return err
 	}
 	caughtUp := s.catchUp(r.Context())

@@ -108,13 +108,13 @@ func boundOf(b *memory.Budget) api.Bound {
 	return api.Bound{Used: used, Limit: limit, Refused: refused}
 }
 
-// holding answers with h while the sessions that it opens, and the blobs that it
-// reads, count against the node's memory.
+// holding answers with h while the sessions that it opens, and the blobs and rows that
+// it reads, count against the node's memory.
 func (s *Server) holding(h handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		ctx, end := s.cfg.Cache.Pin(r.Context())
 		defer end()
-		if s.routeOf(r).about == inPath { // others read one session after the other
+		if about := s.routeOf(r).about; about == inPath || about == within { // others read one session after the other
 			lease := s.limiters.memory.Lease()
 			defer lease.Release()
 			ctx = memory.With(ctx, lease)

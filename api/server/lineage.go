@@ -14,6 +14,7 @@ import (
 	"github.com/sesslog/sesslog/core/newid"
 	"github.com/sesslog/sesslog/core/optional"
 	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/internal/memory"
 	"github.com/sesslog/sesslog/session"
 	"github.com/sesslog/sesslog/session/catalog"
 )
@@ -24,8 +25,10 @@ func (s *Server) lineage(w http.ResponseWriter, r *http.Request) error {
 	if format != "" && format != "json" && format != "jsonl" {
 		return fmt.Errorf("format %.64q: use json or jsonl: %w", format, core.ErrInvalid)
 	}
+	lease := s.limiters.memory.Lease()
+	defer lease.Release()
 	s.catchUp(r.Context())
-	g, err := s.related(r.Context(), q.Get("session"), q.Get("direction"))
+	g, err := s.related(memory.With(r.Context(), lease), q.Get("session"), q.Get("direction"))
 	if err != nil {
 		return err
 	}
@@ -62,6 +65,9 @@ func (s *Server) related(ctx context.Context, id, direction string) (*lineage.Gr
 		return nil, err
 	}
 	rows, err := s.cfg.Directory.Kin(ctx, start)
+	if err == nil {
+		err = memory.Grow(ctx, int64(len(rows))*rowWork)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -88,6 +94,9 @@ func (s *Server) related(ctx context.Context, id, direction string) (*lineage.Gr
 	return g.Only(wanted), nil
 }
 
+// rowsAtOnce is for how many rows memory is reserved at a time.
+const rowsAtOnce = 500
+
 // wholeGraph returns the graph of all sessions, oldest first.
 func (s *Server) wholeGraph(ctx context.Context) (*lineage.Graph, error) {
 	var nodes []lineage.Node
@@ -96,6 +105,11 @@ func (s *Server) wholeGraph(ctx context.Context) (*lineage.Graph, error) {
 			return nil, err
 		}
 		nodes = append(nodes, nodeOf(&row))
+		if len(nodes)%rowsAtOnce == 0 {
+			if err := memory.Grow(ctx, rowsAtOnce*rowWork); err != nil {
+				return nil, err
+			}
+		}
 	}
 	slices.SortFunc(nodes, func(a, b lineage.Node) int {
 		return cmp.Or(cmp.Compare(a.Created, b.Created), cmp.Compare(a.ID, b.ID))

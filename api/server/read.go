@@ -50,6 +50,9 @@ func viewAt(r *http.Request, sess *engine.Session, f func(*core.State) error) er
 	if err != nil {
 		return err
 	}
+	if err := memory.Grow(r.Context(), sess.Size()); err != nil { // a second copy of the session
+		return err
+	}
 	return sess.ViewAt(r.Context(), m, f)
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/internal/memory"
 	"github.com/sesslog/sesslog/internal/retry"
 )
 
@@ -84,7 +85,28 @@ func (s *Server) session(r *http.Request) (*engine.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sess, waitForCursor(ctx, sess, d.Seen)
+	if err := waitForCursor(ctx, sess, d.Seen); err != nil {
+		return nil, err
+	}
+	return sess, s.reserveEntries(r, sess)
+}
+
+// entryWork is how many bytes a read takes for each entry of its session, besides the
+// answer.
+const entryWork = 256
+
+// reserveEntries reserves memory for a read of a session: paths, orders and lists of its
+// entries. Followers do without.
+func (s *Server) reserveEntries(r *http.Request, sess *engine.Session) error {
+	if r.Method != http.MethodGet || s.routeOf(r).has(follower) {
+		return nil
+	}
+	var entries int
+	_ = sess.View(func(st *core.State) error {
+		entries = len(st.Entries)
+		return nil
+	})
+	return memory.Grow(r.Context(), int64(entries)*entryWork)
 }
 
 // strict returns the session called name as a quorum has it.

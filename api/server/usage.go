@@ -10,6 +10,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/lineage"
 	"github.com/sesslog/sesslog/core/usage"
+	"github.com/sesslog/sesslog/internal/memory"
 	"github.com/sesslog/sesslog/session/catalog"
 )
 
@@ -67,7 +68,7 @@ func (s *Server) sessionUsage(w http.ResponseWriter, r *http.Request) error {
 // fold calls f with the usage of st. That of a past state is not kept.
 func (s *Server) fold(r *http.Request, st *core.State, f func(*usage.Fold)) {
 	if r.URL.Query().Get("at") == "" {
-		s.folds.use(st, f)
+		s.folds.use(st, s.limiters.memory, f)
 		return
 	}
 	fold := usage.NewFold(st.Dialect, st.Header)
@@ -151,14 +152,19 @@ func startedBy(r *catalog.Row, by map[core.SessionID]bool) bool {
 	return slices.ContainsFunc(r.Lineage.Parents, func(p lineage.Parent) bool { return p.Kind == lineage.Subagent && by[p.Session] })
 }
 
-// maxFolds limits the sessions whose usage is kept.
-const maxFolds = 64
+const (
+	// maxFolds limits the sessions whose usage is kept.
+	maxFolds = 64
+	// foldsShare is the part of the node's memory that they may take.
+	foldsShare = 16
+)
 
 // folds keep the usage of sessions that were asked for, so that the next request
 // reads only what is new.
 type folds struct {
 	mu   sync.Mutex
 	byID map[core.SessionID]*foldOf
+	size int64
 }
 
 type foldOf struct {
@@ -166,20 +172,20 @@ type foldOf struct {
 	growth *core.Growth // of the entries read
 	fold   *usage.Fold
 	read   int
+	size   int64         // as it counts in folds.size
+	lease  *memory.Lease // of that size
 }
 
-// use calls f with the usage of st.
-func (fs *folds) use(st *core.State, f func(*usage.Fold)) {
+// use calls f with the usage of st. What is kept counts against b.
+func (fs *folds) use(st *core.State, b *memory.Budget, f func(*usage.Fold)) {
 	fs.mu.Lock()
 	of := fs.byID[st.ID]
 	if of == nil {
-		if len(fs.byID) >= maxFolds {
-			clear(fs.byID)
-		}
-		of = &foldOf{}
+		of = &foldOf{lease: b.Lease()}
 		fs.byID[st.ID] = of
 	}
 	fs.mu.Unlock()
+	defer fs.keep(st.ID, of, b)
 	of.mu.Lock()
 	defer of.mu.Unlock()
 	if of.growth != st.Growth() || of.read > len(st.Entries) {
@@ -188,4 +194,29 @@ func (fs *folds) use(st *core.State, f func(*usage.Fold)) {
 	of.fold.Add(st.Entries[of.read:]...)
 	of.read = len(st.Entries)
 	f(of.fold)
+}
+
+// keep counts a fold that was used, and drops all if they have become too many or too
+// large.
+func (fs *folds) keep(id core.SessionID, of *foldOf, b *memory.Budget) {
+	of.mu.Lock()
+	size := of.fold.Size()
+	of.mu.Unlock()
+	_, limit, _ := b.Stats()
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	if fs.byID[id] != of { // it was dropped meanwhile
+		return
+	}
+	fs.size += size - of.size
+	of.size = size
+	of.lease.Resize(size)
+	if len(fs.byID) <= maxFolds && fs.size <= limit/foldsShare {
+		return
+	}
+	for _, of := range fs.byID {
+		of.lease.Release()
+	}
+	clear(fs.byID)
+	fs.size = 0
 }

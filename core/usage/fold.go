@@ -86,6 +86,12 @@ func (f *Fold) count(u *Use, sign int64) {
 	}
 }
 
+// Size is roughly how many bytes of memory f takes.
+func (f *Fold) Size() int64 {
+	const use, report, answer = 256, 48, 64
+	return int64(len(f.uses)*use + len(f.reports)*report + len(f.answers)*answer)
+}
+
 // Own is the usage of all branches and sub-agents, without what is known to be
 // inherited. It is the usage in the session's Summary.
 func (f *Fold) Own() item.Usage { return f.own }
