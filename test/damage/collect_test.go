@@ -14,7 +14,6 @@ import (
 
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/blobstore/fsblob"
-	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
@@ -106,18 +105,25 @@ func collect(t *testing.T, data string) error {
 	return withCollectors(ctx, data, func(c *collectors) error { return c.run(ctx) })
 }
 
+// truncateTimeout bounds the truncation of a shard, which may wait for other nodes.
+const truncateTimeout = 10 * time.Second
+
 // run runs all collectors twice: what the first run of a collector leaves may be garbage
 // for the second. Their errors are not of interest, as they may refuse to delete anything.
 func (c *collectors) run(ctx context.Context) error {
 	for range 2 {
-		_, _, _ = c.materializer.Collect(ctx, 0)
-		for shard := range c.log.Shards() {
-			_, _ = c.materializer.Truncate(ctx, shard)
+		_, _, err := c.materializer.Collect(ctx, 0)
+		if ctx.Err() != nil {
+			return fmt.Errorf("the collector of snapshots does not end: %w", err)
 		}
-		_, _ = c.blobs.Run(ctx, gc.Request{Apply: true})
-	}
-	if ctx.Err() != nil {
-		return fmt.Errorf("the collectors do not end: %w", core.ErrUnavailable)
+		for shard := range c.log.Shards() {
+			soon, cancel := context.WithTimeout(ctx, truncateTimeout)
+			_, _ = c.materializer.Truncate(soon, shard) // a cluster's nodes truncate, too
+			cancel()
+		}
+		if _, err = c.blobs.Run(ctx, gc.Request{Apply: true}); ctx.Err() != nil {
+			return fmt.Errorf("the collector of blobs does not end: %w", err)
+		}
 	}
 	return nil
 }

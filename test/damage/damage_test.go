@@ -56,6 +56,9 @@ var outcomes = []string{whole, healed, named, refuses, failed}
 // is missing. It deletes no snapshot that a session may be restored from.
 func TestDamageHasAClearOutcome(t *testing.T) {
 	t.Parallel()
+	if *long == 0 && *only == "" {
+		t.Skip("with -long N: N cases of each kind of file, way and stop; with -only ' ': one of each kind")
+	}
 	f := build(t)
 	var cases []damagedCase
 	for _, dc := range f.cases(t) {
