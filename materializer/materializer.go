@@ -117,7 +117,7 @@ func New(cfg Config) *Materializer {
 		m.truncators = append(m.truncators, newTruncator(shard))
 		m.wake = append(m.wake, make(chan struct{}, 1))
 	}
-	m.ownAll(cfg.Members == nil)
+	m.ownAll(context.Background(), cfg.Members == nil)
 	// Sessions that the last run left without a snapshot get one when idle.
 	for _, id := range cfg.Directory.Behind() {
 		m.work[id] = &pendingWork{shard: cfg.Log.Shard(id), since: time.Now(), changed: time.Now()}

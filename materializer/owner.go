@@ -36,12 +36,12 @@ func (m *Materializer) share(ctx context.Context) error {
 		case err == nil:
 			known = time.Now()
 			m.membersKnown.Store(true)
-			m.assign(members)
+			m.assign(ctx, members)
 		case time.Since(known) >= membersTimeout && m.membersKnown.Swap(false):
 			m.cfg.Logger.Warn("the active nodes are unknown; this node owns all shards", "err", err)
-			m.ownAll(true)
+			m.ownAll(ctx, true)
 		case time.Since(known) >= membersTimeout:
-			m.ownAll(true)
+			m.ownAll(ctx, true)
 		}
 		select {
 		case <-tick.C:
@@ -55,25 +55,25 @@ func (m *Materializer) share(ctx context.Context) error {
 func (m *Materializer) owns(shard int) bool { return (*m.owned.Load())[shard] }
 
 // ownAll makes this node the owner of all shards, or of none.
-func (m *Materializer) ownAll(all bool) {
+func (m *Materializer) ownAll(ctx context.Context, all bool) {
 	owned := make([]bool, m.cfg.Log.Shards())
 	for i := range owned {
 		owned[i] = all
 	}
-	m.setOwned(owned)
+	m.setOwned(ctx, owned)
 }
 
 // assign makes this node the owner of its shards among the members.
-func (m *Materializer) assign(members []string) {
+func (m *Materializer) assign(ctx context.Context, members []string) {
 	owned := make([]bool, m.cfg.Log.Shards())
 	for i := range owned {
 		owned[i] = owner(m.cfg.Log.Name(), i, members) == m.cfg.Node
 	}
-	m.setOwned(owned)
+	m.setOwned(ctx, owned)
 }
 
 // setOwned sets the owned shards, and takes over the work of new ones.
-func (m *Materializer) setOwned(owned []bool) {
+func (m *Materializer) setOwned(ctx context.Context, owned []bool) {
 	before := m.owned.Swap(&owned)
 	if before == nil {
 		return
@@ -88,13 +88,17 @@ func (m *Materializer) setOwned(owned []bool) {
 		}
 	}
 	if len(came) > 0 {
-		m.inherit(came)
+		m.inherit(ctx, came)
 	}
 }
 
 // inherit takes over the sessions of shards with records that no snapshot covers.
-// Sessions that are not known yet count as idle.
-func (m *Materializer) inherit(shards map[int]bool) {
+// Sessions that are not known yet count as idle. Rows that were put before are written
+// first: dueWork has forgotten their sessions.
+func (m *Materializer) inherit(ctx context.Context, shards map[int]bool) {
+	ctx, cancel := context.WithTimeout(ctx, membersTimeout)
+	defer cancel()
+	m.cfg.Directory.Sync(ctx)
 	ids := m.cfg.Directory.Behind()
 	m.mu.Lock()
 	defer m.mu.Unlock()
