@@ -13,6 +13,7 @@ type Config struct {
 	Token  string `yaml:"token" doc:"root token: allowed everything, creates the log's first tokens; if set, every request needs a token" secret:"true"`
 	Open   bool   `yaml:"open" doc:"allow everything to every client that reaches listen; without it, a node without tokens listens on loopback only"`
 	Web    bool   `yaml:"web" doc:"serve the web page at /, for people who sign in with a token"`
+	MCP    bool   `yaml:"mcp" doc:"serve the Model Context Protocol at /mcp, for agents that read the log with a token of their own; read-only"`
 	TLS    TLS    `yaml:"tls"`
 	Prices string `yaml:"prices" doc:"file of prices of models, as JSON, for estimates of costs that agents do not write; they replace those that the program lists; empty: none"`
 	Node   string `yaml:"node" doc:"this node's name, unique in its cluster; default the host's name"`
@@ -152,6 +153,7 @@ func Default(data, host string) Config {
 		Listen:    "127.0.0.1:7433",
 		Node:      host,
 		Web:       true,
+		MCP:       true,
 		NATS:      NATS{Sync: SyncAuto},
 		Log:       Log{Name: "main", Garbage: 64 << 20},
 		Blobs:     Blobs{Store: "fs", Cache: 64 << 20, Disk: 1 << 30, Grace: Duration(24 * time.Hour), S3: S3{PathStyle: true}},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/internal/inside"
 )
 
 // cookieName is the cookie with the user's token.
@@ -17,7 +18,7 @@ const cookieName = "sesslog"
 // cookie if it is the page's own request, else those of its certificate. A page of a
 // share link has the rights of that link only.
 func (p *page) client(r *http.Request) *client.Client {
-	c := &client.Client{Base: "http://localhost", HTTP: &http.Client{Transport: inside{p.api, r}}}
+	c := &client.Client{Base: "http://localhost", HTTP: &http.Client{Transport: inside.Transport{API: p.api, Of: r}}}
 	name := cookieName
 	if r.PathValue("share") != "" {
 		name, c.Token = shareCookie, "none"

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/internal/inside"
 )
 
 // pingEvery is the time between comments in a stream, which show that the browser is
@@ -33,7 +34,7 @@ func (p *page) stream(w http.ResponseWriter, r *http.Request, follow func(ctx co
 		return rc.Flush()
 	}
 	begun := false
-	once := &followOnce{inside{p.api, r}, cancel, false, func() error {
+	once := &followOnce{inside.Transport{API: p.api, Of: r}, cancel, false, func() error {
 		begun = true
 		w.Header().Set("Content-Type", "text/event-stream")
 		return write("retry: 1000\n\n")
@@ -73,7 +74,7 @@ func (p *page) stream(w http.ResponseWriter, r *http.Request, follow func(ctx co
 // followOnce sends one request for events, and ends what follows with the second one.
 // Other requests it sends as they are.
 type followOnce struct {
-	inside
+	inside.Transport
 	end   context.CancelFunc
 	begun bool
 	start func() error // is called when the events begin
@@ -82,14 +83,14 @@ type followOnce struct {
 // RoundTrip implements http.RoundTripper.
 func (f *followOnce) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
-		return f.inside.RoundTrip(r)
+		return f.Transport.RoundTrip(r)
 	}
 	if f.begun {
 		f.end()
 		return nil, fmt.Errorf("the stream ended: %w", context.Canceled)
 	}
 	f.begun = true
-	answer, err := f.inside.RoundTrip(r)
+	answer, err := f.Transport.RoundTrip(r)
 	if err == nil && answer.StatusCode == http.StatusOK {
 		err = f.start()
 	}

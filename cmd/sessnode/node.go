@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/sesslog/sesslog/api/access/tokenstore"
+	"github.com/sesslog/sesslog/api/mcpserver"
 	"github.com/sesslog/sesslog/api/server"
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/config"
@@ -295,12 +296,18 @@ func (n *node) streamPoll() time.Duration {
 	return time.Duration(n.cfg.Streams.Poll)
 }
 
-// page returns the web page, nil if the node serves none.
+// page returns the handler of the web page and of MCP around that of the API.
 func (n *node) page() func(http.Handler) http.Handler {
-	if !n.cfg.Web {
-		return nil
+	return func(api http.Handler) http.Handler {
+		h := api
+		if n.cfg.MCP {
+			h = mcpserver.Handler(h, version())
+		}
+		if n.cfg.Web {
+			h = web.New(filepath.Join(n.cfg.Data, "secrets.toml"))(h)
+		}
+		return h
 	}
-	return web.New(filepath.Join(n.cfg.Data, "secrets.toml"))
 }
 
 func (n *node) remover() *removal.Remover {

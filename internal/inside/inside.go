@@ -1,4 +1,6 @@
-package web
+// Package inside sends requests to a handler in this process, for parts of a node that use
+// the API with the rights of the caller that they serve.
+package inside
 
 import (
 	"context"
@@ -7,22 +9,22 @@ import (
 	"sync"
 )
 
-// inside sends requests to a handler in this process. The handler answers as it does
-// over the network: with the same rights, limits and audit records.
-type inside struct {
-	api http.Handler
-	of  *http.Request // the browser's: its address and its certificate are the caller's
+// A Transport sends requests to API. The handler answers as it does over the network: with
+// the same rights, limits and audit records.
+type Transport struct {
+	API http.Handler
+	Of  *http.Request // on whose behalf: its address and its certificate are the caller's
 }
 
 // RoundTrip implements http.RoundTripper.
-func (t inside) RoundTrip(r *http.Request) (*http.Response, error) {
+func (t Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
-	r.RemoteAddr, r.TLS, r.RequestURI = t.of.RemoteAddr, t.of.TLS, r.URL.RequestURI()
+	r.RemoteAddr, r.TLS, r.RequestURI = t.Of.RemoteAddr, t.Of.TLS, r.URL.RequestURI()
 	if r.Body == nil {
 		r.Body = http.NoBody
 	}
 	out, in := io.Pipe()
-	w := &insideWriter{header: http.Header{}, body: in, begun: make(chan struct{})}
+	w := &responseWriter{header: http.Header{}, body: in, begun: make(chan struct{})}
 	stop := context.AfterFunc(r.Context(), func() { _ = out.CloseWithError(r.Context().Err()) })
 	go func() {
 		defer stop()
@@ -34,7 +36,7 @@ func (t inside) RoundTrip(r *http.Request) (*http.Response, error) {
 			}
 			_ = in.Close()
 		}()
-		t.api.ServeHTTP(w, r)
+		t.API.ServeHTTP(w, r)
 	}()
 	select {
 	case <-w.begun:
@@ -47,9 +49,9 @@ func (t inside) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// An insideWriter is the answer of a request of inside. Writing waits until the answer
+// A responseWriter is the answer of a request of inside. Writing waits until the answer
 // is read.
-type insideWriter struct {
+type responseWriter struct {
 	header, sent http.Header
 	status       int
 	body         *io.PipeWriter
@@ -58,10 +60,10 @@ type insideWriter struct {
 }
 
 // Header implements http.ResponseWriter.
-func (w *insideWriter) Header() http.Header { return w.header }
+func (w *responseWriter) Header() http.Header { return w.header }
 
 // WriteHeader implements http.ResponseWriter.
-func (w *insideWriter) WriteHeader(status int) {
+func (w *responseWriter) WriteHeader(status int) {
 	w.once.Do(func() {
 		w.status, w.sent = status, w.header.Clone()
 		close(w.begun)
@@ -69,10 +71,10 @@ func (w *insideWriter) WriteHeader(status int) {
 }
 
 // Write implements http.ResponseWriter.
-func (w *insideWriter) Write(b []byte) (int, error) {
+func (w *responseWriter) Write(b []byte) (int, error) {
 	w.WriteHeader(http.StatusOK)
 	return w.body.Write(b)
 }
 
 // Flush implements http.Flusher: nothing is buffered.
-func (w *insideWriter) Flush() { w.WriteHeader(http.StatusOK) }
+func (w *responseWriter) Flush() { w.WriteHeader(http.StatusOK) }
