@@ -1,6 +1,7 @@
 package dialect_test
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -51,6 +52,9 @@ func sessionsIn(t *testing.T, d core.Dialect, dir string) map[string]*core.File 
 		data[filepath.ToSlash(rel)], paths = b, append(paths, filepath.ToSlash(rel))
 		return err
 	})
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skip("the corpus has no such sessions")
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
