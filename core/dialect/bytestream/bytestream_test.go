@@ -137,13 +137,16 @@ func FuzzLines(f *testing.F) {
 func TestAppendsSayTheirLength(t *testing.T) {
 	t.Parallel()
 	for line, ok := range map[string]bool{
-		`{"type":"append","length":3,"text":"abc"}`:  true,
-		`{"type":"append","length":2,"text":"abc"}`:  false,
-		`{"type":"append"}`:                          false,
-		`{"type":"append","length":2,"json":[1]}`:    true,
-		`{"type":"close"}`:                           true,
-		`{"type":"close","length":9999999999999999}`: false,
-		`{"type":"message"}`:                         false,
+		`{"type":"append","length":3,"text":"abc"}`:                               true,
+		`{"type":"append","length":2,"text":"gone"}`:                              true, // redacted
+		`{"type":"append","length":9,"json":[]}`:                                  true,
+		`{"type":"append","length":2,"text":"` + strings.Repeat("x", 2000) + `"}`: false,
+		`{"type":"append","length":2147483648}`:                                   false,
+		`{"type":"append"}`:                                                       false,
+		`{"type":"append","length":2,"json":[1]}`:                                 true,
+		`{"type":"close"}`:                                                        true,
+		`{"type":"close","length":9999999999999999}`:                              false,
+		`{"type":"message"}`:                                                      false,
 	} {
 		if err := dialect.Check([]byte(line)); (err == nil) != ok {
 			t.Errorf("%s: %v", line, err)
