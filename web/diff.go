@@ -88,10 +88,12 @@ type change struct {
 	HTML template.HTML
 }
 
-// maxEdits bounds the edits of one file that a page shows, maxFiles the files.
+// maxEdits bounds the edits of one file that a page shows, maxFiles the files, and
+// maxEditBytes the bytes of all edits.
 const (
-	maxEdits = 200
-	maxFiles = 500
+	maxEdits     = 200
+	maxFiles     = 500
+	maxEditBytes = 4 << 20
 )
 
 func (p *page) edits(w http.ResponseWriter, r *http.Request) error {
@@ -109,6 +111,7 @@ func (p *page) edits(w http.ResponseWriter, r *http.Request) error {
 // filesOf groups edits by file, in the order of their first edits.
 func filesOf(all []edits.FileEdit) (files []file) {
 	at := map[string]int{}
+	size := 0
 	for _, c := range all {
 		i, known := at[c.Path]
 		if !known {
@@ -125,7 +128,7 @@ func filesOf(all []edits.FileEdit) (files []file) {
 			f.Added += added
 			f.Removed += removed
 		}
-		if len(f.Edits) == maxEdits {
+		if size += len(html); len(f.Edits) == maxEdits || size > maxEditBytes {
 			f.More++
 			continue
 		}

@@ -169,12 +169,15 @@ func parts(q url.Values, from, to int) (out []chunk) {
 	return out
 }
 
+// maxNumber bounds the numbers of entries in a request.
+const maxNumber = 1 << 40
+
 // chunk answers with the entries of a part, or, if it is large, with its parts.
 func (p *page) chunk(w http.ResponseWriter, r *http.Request) error {
 	from, err := strconv.Atoi(r.FormValue("from"))
 	to, err2 := strconv.Atoi(r.FormValue("to"))
-	if err != nil || err2 != nil || from < 0 || to <= from {
-		return fmt.Errorf("from and to must be numbers of entries: %w", core.ErrInvalid)
+	if err != nil || err2 != nil || from < 0 || to <= from || to > maxNumber {
+		return fmt.Errorf("from and to must be numbers of entries, at most %d: %w", maxNumber, core.ErrInvalid)
 	}
 	src, err := p.source(r)
 	if err != nil {

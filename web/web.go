@@ -170,6 +170,8 @@ func (p *page) fail(w http.ResponseWriter, r *http.Request, err error) {
 		status, d = e.Detail.Status, e.Detail
 	} else if errors.Is(err, core.ErrNotFound) {
 		status, d.Title = http.StatusNotFound, "Not found"
+	} else if errors.Is(err, core.ErrInvalid) {
+		status, d.Title = http.StatusBadRequest, "Bad request"
 	}
 	answer := &buffered{ResponseWriter: w}
 	if p.show(answer, r, status, "error.html", d) == nil {

@@ -329,6 +329,9 @@ func TestPartsOfATranscriptJoin(t *testing.T) {
 		texts[i] = fmt.Sprint("text ", i)
 	}
 	n.make("long-000001", texts...)
+	if r, _ := n.get("/sessions/long-000001/entries?from=0&to=9223372036854775807", rootToken); r.StatusCode != http.StatusBadRequest {
+		t.Errorf("a part without an end: %s", r.Status)
+	}
 	parts := regexp.MustCompile(`<section class="chunk" data-from="(\d+)" data-to="(\d+)">`)
 	for _, query := range []string{"", "?from=0", "?from=123", "?from=456", "?entry=e0", "?entry=e300", "?entry=e456"} {
 		_, body := n.get("/sessions/long-000001"+query, rootToken)
