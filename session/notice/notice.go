@@ -42,7 +42,8 @@ type Notice struct {
 }
 
 // Between returns what happened to a session between two of its rows. A session
-// without an earlier row has the zero row before. At is the time of the notices.
+// without an earlier row has the zero row before: then a turn counts only if it ended
+// recently. At is the time of the notices.
 func Between(before, now *catalog.Row, at time.Time) (ns []Notice) {
 	if now.Deleted || before.Seq >= now.Seq {
 		return nil
@@ -64,10 +65,20 @@ func Between(before, now *catalog.Row, at time.Time) (ns []Notice) {
 			add(Split, head, fmt.Sprintf("%s: split, lines are on the head %s beside main", title, head), func(n *Notice) { n.Head = head })
 		}
 	}
-	if now.Waits != "" && now.Waits != before.Waits && now.Holder != nil {
+	if now.Waits != "" && now.Waits != before.Waits && now.Holder != nil && (before.Seq > 0 || isRecent(now, at)) {
 		add(Waiting, now.Waits, fmt.Sprintf("%s: %s waits for its user", title, now.Holder.Name()), func(n *Notice) { n.Entry = now.Waits })
 	}
 	return ns
+}
+
+// recent is the age of a turn that is reported though the row before it is unknown.
+const recent = 5 * time.Minute
+
+// isRecent reports whether a session was modified recently. A directory that is made
+// again has no earlier rows: turns that ended long ago are no news.
+func isRecent(r *catalog.Row, now time.Time) bool {
+	at, err := time.Parse(time.RFC3339, r.Modified)
+	return err == nil && now.Sub(at) < recent
 }
 
 // titleOf names a session for people: by its name, or by its agent and directory.
