@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/retry"
 	"github.com/sesslog/sesslog/session/catalog"
 	"github.com/sesslog/sesslog/session/notice"
 )
@@ -51,7 +52,7 @@ type Config struct {
 type Notifier struct {
 	cfg    Config
 	http   *http.Client
-	opened chan struct{} // closed when the stream is there
+	opened chan struct{} // closed once the stream is open
 }
 
 // New returns a Notifier. It sends nothing until Run.
@@ -112,20 +113,9 @@ func (n *Notifier) retry(ctx context.Context, what string, f func() error) error
 			return ctx.Err()
 		}
 		n.cfg.Logger.Warn(what+"; retrying", "err", err)
-		if err := sleep(ctx, pause); err != nil {
+		if err := retry.Wait(ctx, pause); err != nil {
 			return err
 		}
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/retry"
 	"github.com/sesslog/sesslog/session/catalog"
 	"github.com/sesslog/sesslog/session/notice"
 )
@@ -48,7 +49,7 @@ func (a app) onNotice(ctx context.Context, node *client.Client, command string) 
 		if err := w.follow(ctx); err != nil && !errors.Is(err, core.ErrLost) && ctx.Err() == nil {
 			a.Notef("notices cannot be read, retrying: %v", err)
 		}
-		_ = pause(ctx, settle)
+		_ = retry.Wait(ctx, settle)
 	}
 }
 
@@ -86,14 +87,18 @@ func (w *noticeWatcher) change(ctx context.Context, c api.RowChange) {
 	if before == nil {
 		before = &catalog.Row{}
 	}
-	w.rows[c.ID] = c.Row
+	if c.Row.Holder != nil || len(c.Row.Heads) > 0 {
+		w.rows[c.ID] = c.Row
+	} else {
+		delete(w.rows, c.ID) // no memory for the sessions of all time
+	}
 	for _, n := range notice.Between(before, c.Row, w.Now()) {
 		if n.Kind != notice.Waiting {
 			w.enqueue(n)
 			continue
 		}
 		go func() {
-			if pause(ctx, settle) == nil && w.stillWaits(n) {
+			if retry.Wait(ctx, settle) == nil && w.stillWaits(n) {
 				w.enqueue(n)
 			}
 		}()
@@ -126,7 +131,7 @@ func (w *noticeWatcher) runCommands(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		_ = pause(ctx, noticePause)
+		_ = retry.Wait(ctx, noticePause)
 	}
 }
 
@@ -145,16 +150,4 @@ func (w *noticeWatcher) run(ctx context.Context, n notice.Notice) error {
 	}
 	cmd.WaitDelay = time.Second // its children may keep its output open
 	return cmd.Run()
-}
-
-// pause waits, and returns an error if ctx ends meanwhile.
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

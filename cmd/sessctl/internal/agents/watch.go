@@ -59,7 +59,7 @@ With -o json: one object per line for each report: kind, path, session, head and
 text.`,
 		Example: `sessctl watch
 sessctl watch --once ~/.pi/agent/sessions
-sessctl watch --on-notice 'notify-send "$SESS_NOTICE_TEXT"'
+sessctl watch --on-notice 'notify-send -- "$SESS_NOTICE_TEXT"'
 sessctl service install watch`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.once && f.onNotice != "" {
