@@ -12,7 +12,6 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/sesslog/sesslog/internal/retry"
 	"github.com/sesslog/sesslog/session/notice"
 )
 
@@ -58,7 +57,7 @@ func (n *Notifier) send(ctx context.Context, url string) error {
 		} else if err != nil {
 			n.cfg.Logger.Warn("notices cannot be read; retrying", "err", err)
 		}
-		if err := retry.Wait(ctx, time.Second); err != nil {
+		if err := sleep(ctx, time.Second); err != nil {
 			return err
 		}
 	}
@@ -78,7 +77,7 @@ func (n *Notifier) consume(ctx context.Context, c jetstream.Consumer, url string
 			return err
 		}
 		if n.handle(ctx, m, url) {
-			if err := retry.Wait(ctx, n.cfg.Pause); err != nil {
+			if err := sleep(ctx, n.cfg.Pause); err != nil {
 				return err
 			}
 		}

@@ -55,7 +55,9 @@ func TestBetweenDerivesNotices(t *testing.T) {
 		{
 			"a session appears whose turn ended now",
 			row(0, func(*catalog.Row) {}),
-			row(4, func(r *catalog.Row) { r.Holder, r.Waits, r.Modified = desk, "e7", time.Now().UTC().Format(time.RFC3339) }),
+			row(4, func(r *catalog.Row) {
+				r.Holder, r.Waits, r.Modified = desk, "e7", time.Now().UTC().Format(time.RFC3339)
+			}),
 			[]string{"session.waiting: pi session 01a2b3c4 in site: pi on desk waits for its user"},
 		},
 		{
