@@ -92,7 +92,9 @@ func (m *Materializer) fetch(ctx context.Context, a deferred) error {
 		m.unreadable(a.ch, err)
 		return nil
 	}
-	m.renew(ctx, s, a.ch)
+	if err := m.renew(ctx, s, a.ch); err != nil {
+		return err
+	}
 	m.consider(ctx, s, 0)
 	return nil
 }

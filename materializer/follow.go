@@ -94,7 +94,9 @@ func (m *Materializer) process(ctx context.Context, shard int, ch stream.Change)
 		m.markDeleted(ch.Session, ch.Seq)
 		return nil
 	case err == nil:
-		m.renew(ctx, s, ch)
+		if err := m.renew(ctx, s, ch); err != nil {
+			return err
+		}
 		m.consider(ctx, s, 0)
 		return nil
 	case ctx.Err() == nil && storeUnavailable(err):
@@ -144,7 +146,7 @@ func (m *Materializer) unreadable(ch stream.Change, err error) {
 const rowEvery = time.Second
 
 // renew makes a session's row, after its last record ch was noted.
-func (m *Materializer) renew(ctx context.Context, s *engine.Session, ch stream.Change) {
+func (m *Materializer) renew(ctx context.Context, s *engine.Session, ch stream.Change) error {
 	start := time.Now()
 	var at core.Pos
 	var v View
@@ -153,32 +155,36 @@ func (m *Materializer) renew(ctx context.Context, s *engine.Session, ch stream.C
 		v, at = rows.view(st), st.Pos
 		return nil
 	})
-	m.report(ctx, rows, &v.Row)
+	if err := m.report(ctx, rows, &v.Row); err != nil {
+		return err
+	}
 	m.cfg.Directory.Put(v)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	t := m.work[s.ID()]
 	if t == nil {
-		return
+		return nil
 	}
 	t.rowDue = time.Now().Add(max(rowEvery, 20*time.Since(start)))
 	if t.last != ch && t.last.Pos > at { // another record came meanwhile
 		t.rowPending = at + 1
-		return
+		return nil
 	}
 	m.dropRow(t)
+	return nil
 }
 
 // report tells Config.Changed of a row before it replaces the last one. A crash in
 // between repeats the report.
-func (m *Materializer) report(ctx context.Context, rows *rowMaker, now *catalog.Row) {
+func (m *Materializer) report(ctx context.Context, rows *rowMaker, now *catalog.Row) error {
 	if m.cfg.Changed == nil {
-		return
+		return nil
 	}
 	rows.mu.Lock()
-	before := rows.reported
+	last := rows.reported
 	rows.reported = now
 	rows.mu.Unlock()
+	before := last
 	if before == nil {
 		before = &catalog.Row{ID: now.ID}
 		if m.cfg.Directory.Seq(now.ID) > 0 {
@@ -187,7 +193,13 @@ func (m *Materializer) report(ctx context.Context, rows *rowMaker, now *catalog.
 			}
 		}
 	}
-	m.cfg.Changed(ctx, before, now)
+	err := m.cfg.Changed(ctx, before, now)
+	if err != nil {
+		rows.mu.Lock()
+		rows.reported = last
+		rows.mu.Unlock()
+	}
+	return err
 }
 
 // seqOf returns the seq of s in memory.

@@ -47,8 +47,9 @@ type Config struct {
 	// Optional.
 	Checkpointed func(took time.Duration, err error)
 	// Changed is called for each new row of a session, with the row before it, which
-	// is zero but for its id if there was none. The shard waits for it. Optional.
-	Changed func(ctx context.Context, before, now *catalog.Row)
+	// is zero but for its id if there was none. The shard waits for it. After an error,
+	// the row is reported again before it is stored. Optional.
+	Changed func(ctx context.Context, before, now *catalog.Row) error
 	Tracer  trace.Tracer // traces records and snapshots; default none
 	Logger  *slog.Logger // default slog.Default()
 }

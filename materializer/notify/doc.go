@@ -8,8 +8,10 @@
 // exponential backoff until the receiver answers with success, at most maxSends times
 // within a day.
 //
-// Guarantees: a notice in the stream is sent at least once, unless it expires. A
+// Guarantees: a notice in the stream is sent at least once, unless it expires, its
+// receiver answers 410, maxSends deliveries fail, or maxNotices newer ones replace it. A
 // receiver can see it twice, with the same webhook-id. A node stores a notice before
-// its directory passes the record, so a crash repeats it and does not lose it. Each
-// node sends at most ten requests a second to each URL.
+// its directory passes the record, so a crash repeats it and does not lose it; while the
+// stream does not answer, notices are logged and dropped. Each node sends at most ten
+// requests a second to each URL.
 package notify

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -28,6 +29,8 @@ const (
 	duplicates = time.Hour // how long the ids of messages are remembered
 	// storeTimeout bounds how long a shard waits for its notices to be stored.
 	storeTimeout = 5 * time.Second
+	// storePause is how long no notices are stored after one could not be stored.
+	storePause = 30 * time.Second
 )
 
 // Config configures a Notifier.
@@ -52,6 +55,10 @@ type Notifier struct {
 	cfg    Config
 	http   *http.Client
 	opened chan struct{} // closed once the stream is open
+
+	mu      sync.Mutex
+	retryAt time.Time // until then, notices are dropped
+	dropped int       // notices since the last line in the log
 }
 
 // New returns a Notifier. It sends nothing until Run.
@@ -137,12 +144,45 @@ type message struct {
 }
 
 // Changed stores the notices of a session that changed. Those that cannot be stored
-// are logged and dropped.
-func (n *Notifier) Changed(ctx context.Context, before, now *catalog.Row) {
+// are logged and dropped, and so are those of the next storePause, so that a stream
+// that does not answer does not stop the shards. If ctx ends first, Changed returns its
+// error: the caller reports the change again.
+func (n *Notifier) Changed(ctx context.Context, before, now *catalog.Row) error {
 	for _, e := range notice.Between(before, now, time.Now()) {
-		if err := n.store(ctx, e); err != nil && ctx.Err() == nil {
-			n.cfg.Logger.Warn("a notice is lost", "type", e.Kind, "session", e.Session, "err", err)
+		if !n.available() {
+			continue
 		}
+		err := n.store(ctx, e)
+		if err != nil && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		n.noteStored(err)
+	}
+	return nil
+}
+
+// available reports whether notices are stored now. If not, it counts one as dropped.
+func (n *Notifier) available() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if time.Now().Before(n.retryAt) {
+		n.dropped++
+		return false
+	}
+	return true
+}
+
+// noteStored notes the result of storing a notice.
+func (n *Notifier) noteStored(err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if err != nil {
+		n.dropped++
+		n.retryAt = time.Now().Add(storePause)
+	}
+	if n.dropped > 0 {
+		n.cfg.Logger.Warn("notices are lost", "count", n.dropped, "err", err)
+		n.dropped = 0
 	}
 }
 

@@ -8,12 +8,14 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -134,15 +136,45 @@ func held(id core.SessionID, seq uint64, writer string) *catalog.Row {
 	return &catalog.Row{ID: id, Dialect: "pi", Seq: seq, Holder: &core.Claim{Agent: "pi", Host: writer, Writer: writer, Epoch: seq}}
 }
 
+func report(t *testing.T, n *notify.Notifier, before, now *catalog.Row) {
+	t.Helper()
+	if err := n.Changed(t.Context(), before, now); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestClosedStreamDelaysOneNoticeOnly(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n := notify.New(notify.Config{Log: "main", Key: key, Logger: slog.New(slog.DiscardHandler)})
+		report(t, n, held("s1", 1, "desk"), held("s1", 2, "couch"))
+		began := time.Now()
+		report(t, n, held("s2", 1, "desk"), held("s2", 2, "couch"))
+		if waited := time.Since(began); waited != 0 {
+			t.Errorf("the second notice waits %v", waited)
+		}
+	})
+}
+
+func TestChangeIsReportedAgainIfTheNodeStops(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	n := notify.New(notify.Config{Log: "main", Key: key})
+	if err := n.Changed(ctx, held("s1", 1, "desk"), held("s1", 2, "couch")); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestNoticeOfAllNodesIsSentOnceToEachURL(t *testing.T) {
 	t.Parallel()
 	js := openStream(t)
 	a, b := newReceiver(t), newReceiver(t)
 	nodes := []*notify.Notifier{start(t, js, &rows{}, a.url, b.url), start(t, js, &rows{}, a.url, b.url)}
 	for _, n := range nodes {
-		n.Changed(t.Context(), held("s1", 1, "desk"), held("s1", 2, "couch"))
+		report(t, n, held("s1", 1, "desk"), held("s1", 2, "couch"))
 	}
-	nodes[0].Changed(t.Context(), held("s2", 1, "desk"), held("s2", 2, "couch")) // after the others
+	report(t, nodes[0], held("s2", 1, "desk"), held("s2", 2, "couch")) // after the others
 	for _, r := range []*receiver{a, b} {
 		types, ids := r.requests(2)
 		if len(types) != 2 || types[0] != "session.taken_over" || ids[0] == ids[1] {
@@ -157,7 +189,7 @@ func TestRefusedNoticeIsSentAgainWithItsID(t *testing.T) {
 	t.Parallel()
 	r := newReceiver(t, http.StatusTemporaryRedirect)
 	n := start(t, openStream(t), &rows{}, r.url)
-	n.Changed(t.Context(), held("s1", 1, "desk"), held("s1", 2, "couch"))
+	report(t, n, held("s1", 1, "desk"), held("s1", 2, "couch"))
 	types, ids := r.requests(2)
 	if len(types) != 1 || len(ids) != 2 || ids[0] != ids[1] || !strings.HasPrefix(ids[0], "msg_") {
 		t.Errorf("accepted %v, the ids of the requests are %v", types, ids)
@@ -178,10 +210,10 @@ func TestAgentThatContinuedIsNotReportedAsWaiting(t *testing.T) {
 	n := start(t, openStream(t), rs, r.url)
 	for _, id := range []core.SessionID{"continued", "waits"} {
 		before, now := waits(id)
-		n.Changed(t.Context(), before, now)
+		report(t, n, before, now)
 	}
 	before, now := held("last", 1, "desk"), held("last", 2, "couch")
-	n.Changed(t.Context(), before, now)
+	report(t, n, before, now)
 	types, _ := r.requests(2)
 	slices.Sort(types)
 	if !slices.Equal(types, []string{"session.taken_over", "session.waiting"}) {
