@@ -106,6 +106,16 @@ func (c *Client) Context(ctx context.Context, id string, v View) (json.RawMessag
 	return get[json.RawMessage](ctx, c, c.session(id, "/context"), v.query())
 }
 
+// OpenContext is Context for a caller that reads only a part of it. The caller closes
+// the reader.
+func (c *Client) OpenContext(ctx context.Context, id string, v View) (io.ReadCloser, error) {
+	r, err := c.fetch(ctx, c.session(id, "/context"), v.query())
+	if err != nil {
+		return nil, err
+	}
+	return r.Body, nil
+}
+
 // Usage returns what the session used and cost: in all, by model, on the path to
 // each head, and by sub-agent. If v names a leaf or a head, it is the path there
 // alone. The node estimates costs that the agent did not write.

@@ -20,6 +20,8 @@ const Path = "/mcp"
 const (
 	maxRequest  = 1 << 20
 	requestTime = 30 * time.Second // for a request to arrive
+	answerTime  = time.Minute      // for the caller to accept an answer
+	maxCalls    = 16               // that are answered at the same time
 )
 
 // Handler returns a handler that serves MCP at Path by streamable HTTP, and passes other
@@ -34,14 +36,21 @@ func Handler(api http.Handler, version string) http.Handler {
 		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxRequest,
 		DisableLocalhostProtection: true, // the API checks the host, and works behind proxies
 	})
+	slots := make(chan struct{}, maxCalls)
 	guard := http.NewCrossOriginProtection()
 	at := guard.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(requestTime)) // fails in tests alone
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
-		if mayCall(w, api, r) {
-			served.ServeHTTP(w, r)
+		if !mayCall(w, api, r) {
+			return
 		}
+		select {
+		case slots <- struct{}{}:
+		case <-r.Context().Done():
+			return
+		}
+		defer func() { <-slots }()
+		served.ServeHTTP(bounded(w, r))
 	}))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == Path {

@@ -2,7 +2,7 @@ package mcpserver
 
 import (
 	"context"
-	"encoding/json"
+	"io"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -16,7 +16,7 @@ import (
 type Log interface {
 	List(ctx context.Context, f catalog.Filter) (api.List, error)
 	Search(ctx context.Context, q catalog.SearchQuery) (catalog.SearchPage, error)
-	Context(ctx context.Context, id string, v client.View) (json.RawMessage, error)
+	OpenContext(ctx context.Context, id string, v client.View) (io.ReadCloser, error)
 	ReadWindow(ctx context.Context, id string, v client.View, from, limit int, f func(line []byte) error) (client.Window, error)
 	Follow(ctx context.Context, id string, after core.Cursor, wait bool, f func(api.Event) error) error
 }

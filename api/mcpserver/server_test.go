@@ -73,6 +73,7 @@ func TestToolsReadSessionsWithinTheirLimits(t *testing.T) {
 		{"an unknown id", "read_session", map[string]any{"session": "nothing"}, "no session", ""},
 		{"a context", "session_context", map[string]any{"session": "port-one"}, "Which port?", ""},
 		{"a large context", "session_context", map[string]any{"session": "port-one", "maxBytes": 100}, "raise maxBytes", "Which"},
+		{"a context without a limit", "session_context", map[string]any{"session": "port-one", "maxBytes": -1}, "Which port?", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: c.tool, Arguments: c.args})

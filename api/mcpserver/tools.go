@@ -2,10 +2,10 @@ package mcpserver
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -24,6 +24,8 @@ const (
 	pageSize, maxPage = 20, 200
 	// maxContext is how many bytes of a context session_context returns by default.
 	maxContext = 1 << 18
+	// maxAnswer is how many bytes of a context or of a resource are returned at most.
+	maxAnswer = 4 << 20
 )
 
 type tools struct{ log Log }
@@ -179,7 +181,7 @@ func (t tools) read(ctx context.Context, _ *mcp.CallToolRequest, in readIn) (*mc
 type contextIn struct {
 	Session  string `json:"session" jsonschema:"the session's id, or a unique beginning of it"`
 	Head     string `json:"head,omitempty" jsonschema:"a branch; default main"`
-	MaxBytes int    `json:"maxBytes,omitempty" jsonschema:"refuse a larger context; default 262144"`
+	MaxBytes int    `json:"maxBytes,omitempty" jsonschema:"refuse a larger context; default 262144, at most 4194304"`
 }
 
 func (t tools) context(ctx context.Context, _ *mcp.CallToolRequest, in contextIn) (*mcp.CallToolResult, any, error) {
@@ -187,12 +189,21 @@ func (t tools) context(ctx context.Context, _ *mcp.CallToolRequest, in contextIn
 	if err != nil {
 		return nil, nil, err
 	}
-	b, err := t.log.Context(ctx, string(row.ID), client.View{Head: in.Head})
+	r, err := t.log.OpenContext(ctx, string(row.ID), client.View{Head: in.Head})
 	if err != nil {
 		return nil, nil, err
 	}
-	if limit := cmp.Or(in.MaxBytes, maxContext); len(b) > limit {
-		return nil, nil, fmt.Errorf("the context has %d bytes, more than %d: raise maxBytes, or use read_session", len(b), limit)
+	defer r.Close()
+	limit := maxContext
+	if in.MaxBytes > 0 {
+		limit = min(in.MaxBytes, maxAnswer)
+	}
+	b, err := io.ReadAll(io.LimitReader(r, int64(limit)+1))
+	if err != nil {
+		return nil, nil, err
+	}
+	if b = bytes.TrimSpace(b); len(b) > limit {
+		return nil, nil, fmt.Errorf("the context has more than %d bytes: raise maxBytes up to %d, or use read_session", limit, maxAnswer)
 	}
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(b)}}}, nil, nil
 }
@@ -206,7 +217,11 @@ func (t tools) resource(ctx context.Context, r *mcp.ReadResourceRequest) (*mcp.R
 	var lines bytes.Buffer
 	_, err := t.log.ReadWindow(ctx, id, client.View{}, -maxPage, maxPage, func(line []byte) error {
 		lines.Write(line)
-		return lines.WriteByte('\n')
+		lines.WriteByte('\n')
+		for lines.Len() > maxAnswer { // keep the latest
+			lines.Next(bytes.IndexByte(lines.Bytes(), '\n') + 1)
+		}
+		return nil
 	})
 	if errors.Is(err, core.ErrNotFound) {
 		return nil, mcp.ResourceNotFoundError(r.Params.URI)
