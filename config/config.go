@@ -117,10 +117,10 @@ type Watch struct {
 	Secrets string `yaml:"secrets" doc:"what becomes of secrets in those files: off, report (in the node's log) or mask"`
 }
 
-// Notices says who is told when a session is taken over or split, or when an agent
-// waits for its user.
+// Notices configures webhooks for sessions that are taken over or split, and for agents
+// that wait for their users.
 type Notices struct {
-	URLs   List   `yaml:"urls" doc:"webhooks that get a signed POST when a session is taken over or split, or its agent waits for its user; equal on all nodes; redirects are not followed"`
+	URLs   List   `yaml:"urls" doc:"webhooks that get a signed POST when a session is taken over or split, or its agent waits for its user; equal on all nodes; redirects are not followed" secret:"true"`
 	Secret string `yaml:"secret" doc:"key of the signatures: whsec_ and 24 to 64 random bytes in base64; required with urls" secret:"true"`
 }
 

@@ -64,8 +64,7 @@ func run(ctx context.Context, args, env []string, out, errOut io.Writer) error {
 		Use:   "config",
 		Short: "Print the effective configuration and what it means",
 		Example: `  sessnode config
-  sessnode config --config node.yaml
-  sessnode config > node.yaml`,
+  sessnode config --config node.yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			_, err := out.Write(config.Write(cfg))
