@@ -41,8 +41,11 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
+// A sender sends a record to a follower.
+type sender func(context.Context, *eventWriter, *storage.Lazy) error
+
 // follow calls send with the session's records after a cursor, until the caller leaves.
-func (s *Server) follow(w http.ResponseWriter, r *http.Request, sess *engine.Session, send func(context.Context, *eventWriter, *storage.Lazy) error) error {
+func (s *Server) follow(w http.ResponseWriter, r *http.Request, sess *engine.Session, send sender) error {
 	after, err := afterOf(r)
 	if err != nil {
 		return err
@@ -64,7 +67,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, sess *engine.Ses
 		return errAborted
 	}
 	if r.URL.Query().Get("wait") == "false" {
-		return s.sendUpTo(ctx, out, sess, pos, after)
+		return s.sendUpTo(ctx, out, sess, pos, after, send)
 	}
 	defer out.keepAlive(ctx, cancel)() // nothing may write to w once this has returned
 	for rec, err := range engine.ChainedLazily(ctx, s.cfg.Log, sess.ID(), pos, after, s.cfg.Log.FollowLazily(ctx, sess.ID(), pos)) {
@@ -103,9 +106,9 @@ func (s *Server) position(ctx context.Context, sess *engine.Session, c core.Curs
 	return sess.Position(ctx, c)
 }
 
-// sendUpTo sends the records after pos, whose cursor is after, up to the
+// sendUpTo calls send with the records after pos, whose cursor is after, up to the
 // session's current end.
-func (s *Server) sendUpTo(ctx context.Context, out *eventWriter, sess *engine.Session, pos core.Pos, after core.Cursor) error {
+func (s *Server) sendUpTo(ctx context.Context, out *eventWriter, sess *engine.Session, pos core.Pos, after core.Cursor, send sender) error {
 	var end core.Pos
 	_ = sess.View(func(st *core.State) error {
 		end = st.Pos
@@ -118,7 +121,7 @@ func (s *Server) sendUpTo(ctx context.Context, out *eventWriter, sess *engine.Se
 		if err != nil {
 			return out.problem(err)
 		}
-		if err := s.sendEvent(ctx, out, rec, eventLabel{}); err != nil {
+		if err := send(ctx, out, rec); err != nil {
 			return err
 		}
 	}
