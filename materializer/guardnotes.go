@@ -32,8 +32,8 @@ func (g *Guard) note(ctx context.Context, l *report.Loss) error {
 	return nil
 }
 
-// keep stores a loss in memory, unless a larger one is known. What an operator has accepted stays accepted, although
-// a caller may have begun to heal it before.
+// keep stores a loss in memory, unless a larger one is known. What an operator has
+// accepted stays accepted, although a caller may have begun to heal it before.
 func (g *Guard) keep(l *report.Loss) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

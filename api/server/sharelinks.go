@@ -17,7 +17,7 @@ import (
 // /v1/shared only. They name no session and no head: the token does.
 
 // errNoShare is the answer to a caller without a share link.
-var errNoShare = fmt.Errorf("this token is no share link: %w", core.ErrNotFound)
+var errNoShare = fmt.Errorf("this token is not a share link: %w", core.ErrNotFound)
 
 // sharedSession returns the session of the caller's share link.
 func (s *Server) sharedSession(r *http.Request) (*engine.Session, access.Grant, error) {

@@ -368,8 +368,9 @@ func (ts *Store) read(ctx context.Context) (snapshot, error) {
 }
 
 // Create creates a token with the name, grant, author and expiry of t, and returns
-// it with its secret. A share link without a name is named after its id. It returns core.ErrInvalid if t is invalid, core.ErrExists if
-// the name is taken, and core.ErrUnavailable if the token could not be stored.
+// it with its secret. A share link without a name is named after its id. It returns
+// core.ErrInvalid if t is invalid, core.ErrExists if the name is taken, and
+// core.ErrUnavailable if the token could not be stored.
 func (ts *Store) Create(ctx context.Context, t access.Token) (access.Issued, error) {
 	t = access.Token{ID: newTokenID(), Name: t.Name, Grant: t.Grant, By: t.By, Created: ts.now().UTC(), Expires: t.Expires}
 	if t.Name == "" && t.Scope == access.Share {

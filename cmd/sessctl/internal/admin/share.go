@@ -35,7 +35,7 @@ func shareCmd(a app) *cobra.Command {
 without a token. Without --until the link shows the path to main, and follows it. It
 shows nothing else of the log, and it ends when it expires or is revoked.
 
-Before that it says what the link would show, and what in it looks like a secret. If
+First prints what the link would show, and what in it looks like a secret. If
 something does, it asks first. The secret of the link is printed once and not stored.
 The page must be on (setting web), and the node must require tokens.
 
@@ -191,7 +191,7 @@ func (a app) unshare(ctx context.Context, f shareFlags) error {
 	return a.Print(gone, func() error { return a.Printf("share link %s of %s is revoked", gone.ID, gone.Prefix) })
 }
 
-// shareNamed finds a link by its id, or by itself.
+// shareNamed finds a link by its id or its URL.
 func shareNamed(ctx context.Context, node *client.Client, arg string) (access.Token, error) {
 	list, err := node.Shares(ctx, "")
 	if err != nil {
