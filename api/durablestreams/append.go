@@ -9,6 +9,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/bytestream"
 	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/internal/memory"
 )
 
 // An appendRequest is a checked request to append, to close, or both.
@@ -251,7 +252,8 @@ func (h *Handler) submit(ctx context.Context, sess *engine.Session, q *appendReq
 	c.waiting = append(c.waiting, q)
 	h.mu.Unlock()
 	if first {
-		go h.store(context.WithoutCancel(ctx), sess, c)
+		// The lease of the first request ends with that request, the queue does not.
+		go h.store(memory.With(context.WithoutCancel(ctx), nil), sess, c)
 	}
 	select {
 	case <-q.done:

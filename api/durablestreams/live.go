@@ -22,6 +22,7 @@ func (h *Handler) longPoll(w http.ResponseWriter, r *http.Request, sess *engine.
 	if p.next == p.from && !p.closed {
 		ctx, cancel := context.WithTimeout(r.Context(), h.cfg.Poll)
 		defer cancel()
+		defer context.AfterFunc(h.cfg.Stopping, cancel)()
 		if p, err = h.waitForMore(ctx, sess, p); err != nil {
 			return err
 		}
@@ -98,10 +99,10 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request, sess *engine.Se
 			if err != nil {
 				return nil // the reader continues from its last offset
 			}
-			_ = out.SetWriteDeadline(h.now().Add(maxEvents))
 			if _, err := w.Write(b); err != nil || out.Flush() != nil {
 				return nil
 			}
+			_ = out.SetWriteDeadline(h.now().Add(maxEvents)) // waiting is not slow reading
 		}
 		if p.closed || ctx.Err() != nil {
 			return nil

@@ -61,7 +61,7 @@ func (s *Server) streaming(h handler) handler {
 		defer lease.Release()
 		return h(w, r.WithContext(memory.With(r.Context(), lease)))
 	})))
-	live := s.following(limited(s.limiters.followers, h))
+	live := s.following(limited(s.limiters.followers, withWriteDeadline(h)))
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if durablestreams.IsLive(r) {
 			return live(w, r)
