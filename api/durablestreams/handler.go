@@ -107,6 +107,8 @@ func (h *Handler) Preflight(w http.ResponseWriter, _ *http.Request) {
 
 func (h *Handler) setCommon(w http.ResponseWriter) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
+	// A stream has the content type that its writer chose, on the origin of the page.
+	w.Header().Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	w.Header().Set("Cross-Origin-Resource-Policy", "cross-origin")
 	if h.cfg.CORS {
 		w.Header().Set("Access-Control-Allow-Origin", "*")

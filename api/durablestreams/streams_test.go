@@ -219,3 +219,13 @@ func TestProtocolCanBeSwitchedOff(t *testing.T) {
 		t.Errorf("the answer does not name the setting: %s", body)
 	}
 }
+
+func TestBrowsersRunNothingOfAStream(t *testing.T) {
+	t.Parallel()
+	n := start(t, nodetest.Config{})
+	n.want(t, 201, "PUT", "page", "<script>alert(1)</script>", "Content-Type", "text/html")
+	res, _ := n.want(t, 200, "GET", "page", "")
+	if got := res.Header.Get("Content-Security-Policy"); !strings.Contains(got, "sandbox") {
+		t.Errorf("the policy is %q", got)
+	}
+}
