@@ -173,11 +173,13 @@ func (h *Handler) endOf(id core.SessionID, s *stream) (time.Time, bool) {
 	return at, err == nil
 }
 
-// maxForks bounds how many forks of a deleted stream are looked at.
+// maxForks bounds how many forks of a deleted stream are looked at. One that has more
+// keeps its path.
 const maxForks = 1000
 
 // hasForks reports whether a stream that was deleted has forks that exist, or have forks
-// themselves. Until then its path is not used again.
+// themselves. A fork that cannot be read counts as one that exists. Until there is none,
+// its path is not used again.
 func (h *Handler) hasForks(ctx context.Context, sess *engine.Session) bool {
 	ctx, cancel := detached(ctx)
 	defer cancel()
@@ -191,13 +193,19 @@ func (h *Handler) hasForks(ctx context.Context, sess *engine.Session) bool {
 		todo = todo[1:]
 		for _, id := range forks {
 			id, err := core.ParseSessionID(id)
-			if err != nil || seen[id] || len(seen) >= maxForks {
+			if err != nil || seen[id] {
 				continue
+			}
+			if len(seen) >= maxForks {
+				return true
 			}
 			seen[id] = true
 			fork, err := h.cfg.Cached(ctx, id)
-			if err != nil {
+			if isMissing(err) || errors.Is(err, core.ErrDeleted) {
 				continue
+			}
+			if err != nil {
+				return true
 			}
 			if l, err := h.lifeOf(fork); err == nil && l == alive {
 				return true
