@@ -15,7 +15,7 @@ import (
 	"github.com/sesslog/sesslog/internal/memory"
 )
 
-// maxPage is how many bytes an answer has, unless one append alone is larger.
+// maxPage is how many bytes an answer has, unless a single append is larger.
 const maxPage = 1 << 20
 
 // A page is a part of a stream.
@@ -27,6 +27,7 @@ type page struct {
 	closed     bool // and never will
 	after      core.Pos
 	lines      [][]byte
+	redacted   int // entries of the session that were replaced
 }
 
 // live returns the stream at a path, at least as new as the leader has it.
@@ -49,7 +50,7 @@ func (h *Handler) pageAt(sess *engine.Session, from start) (p page, err error) {
 		if s.state.Deleted || st.Deleted != nil || h.isExpired(st.ID, s) {
 			return errNoStream(s.config.Path)
 		}
-		p = page{config: s.config, session: st.ID, from: from.at, closed: s.state.Closed, after: st.Pos}
+		p = page{config: s.config, session: st.ID, from: from.at, closed: s.state.Closed, after: st.Pos, redacted: len(st.Redacted)}
 		if from.now || p.from > s.state.Tail {
 			p.from = s.state.Tail
 		}
@@ -188,13 +189,14 @@ func (p *page) setHeaders(w http.ResponseWriter) {
 	}
 }
 
-// tag is the page's ETag. Bytes at an offset never change; whether more follow does.
+// tag is the page's ETag. Bytes at an offset change only by a
+// redaction; whether more follow does.
 func (p *page) tag() string {
 	closed := ""
 	if p.closed {
 		closed = "-closed"
 	}
-	return fmt.Sprintf(`"%s-%d-%d%s"`, p.session, p.from, p.next, closed)
+	return fmt.Sprintf(`"%s-%d-%d-%d%s"`, p.session, p.from, p.next, p.redacted, closed)
 }
 
 func matchesTag(r *http.Request, tag string) bool {
