@@ -175,8 +175,7 @@ func (h *Handler) open(ctx context.Context, b engine.CreateRequest, c bytestream
 	return sess, h.cfg.Sessions.RenewImages(ctx, began, es)
 }
 
-// answerCreated answers with a stream that is there, unless it is another one than the
-// request describes.
+// answerCreated answers with an existing stream; 409 if its configuration differs.
 func (h *Handler) answerCreated(w http.ResponseWriter, r *http.Request, q *createRequest, sess *engine.Session, status int) error {
 	var c bytestream.Config
 	var tail int64

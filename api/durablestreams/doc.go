@@ -3,8 +3,8 @@
 // A stream is a session of dialect bytestream: creating it is the session's open record,
 // each append is one entry, and closing it is one more. Appends that arrive together share
 // a record. An append is decided from the state that the record follows, so two nodes never
-// accept the same sequence number of a producer: the one that comes second reads what the
-// other stored and decides again.
+// accept the same sequence number of a producer: the later writer reads the other's record
+// and decides again.
 //
 // The package keeps nothing of its own. What it derives from sessions, such as the offsets
 // of their entries, is a cache that can be dropped at any time.

@@ -151,7 +151,7 @@ func (Dialect) NewLabel(string, string) []byte { return nil }
 func (Dialect) NewName(string) []byte { return nil }
 
 // FileName is the id of the session and ".jsonl".
-func (Dialect) FileName(h core.Header) (dir, name string) {
+func (Dialect) FileName(h core.Header) (dir, file string) {
 	return "", string(core.SessionIDFor(name, h.ID)) + ".jsonl"
 }
 

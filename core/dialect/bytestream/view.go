@@ -164,7 +164,8 @@ type message struct {
 }
 
 // Read returns a message for each value of JSON that has a role and a text as content,
-// and a note for other values and texts. Bytes that are not text say nothing.
+// and a note for other values and texts. Read returns nothing for
+// binary bodies.
 func (Dialect) Read(e core.Entry) []item.Item {
 	l, err := ReadLine(e.Line)
 	if err != nil || l.Type != TypeAppend {
