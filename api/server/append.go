@@ -65,8 +65,11 @@ func (s *Server) appendTo(r *http.Request, lines [][]byte, after *core.Cursor) (
 	ctx, cancel := context.WithTimeout(r.Context(), openTimeout)
 	defer cancel()
 	sess, err := s.cfg.Cache.Get(ctx, id)
+	if errors.Is(err, core.ErrNotFound) {
+		sess, err = s.strict(ctx, string(id)) // a new leader may not know it yet
+	}
 	if err != nil {
-		return core.Receipt{}, s.missing(id, err)
+		return core.Receipt{}, err
 	}
 	how, err := session.ParseOnConflict(r.URL.Query().Get("onConflict"))
 	if err != nil {
