@@ -7,12 +7,13 @@ import (
 	"fmt"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/frame"
 	"github.com/sesslog/sesslog/core/optional"
 	"github.com/sesslog/sesslog/core/usage"
 )
 
 // A Dialect is the dialect of byte streams. It keeps no state.
-type Dialect struct{}
+type Dialect struct{ frame.Sequence }
 
 var (
 	_ core.Dialect     = Dialect{}

@@ -3,8 +3,6 @@ package bytestream
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/sesslog/sesslog/core"
@@ -12,54 +10,6 @@ import (
 	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/core/item"
 )
-
-// Linear is true: a stream has no branches.
-func (Dialect) Linear() bool { return true }
-
-// Leaf is the last append, or NoLeaf if there is none.
-func (Dialect) Leaf(es []core.Entry) core.Leaf {
-	rows := inTree(es)
-	if len(rows) == 0 {
-		return core.NoLeaf
-	}
-	if id := rows[len(rows)-1].ID; id != "" {
-		return core.LeafAt(id)
-	}
-	return core.Leaf{}
-}
-
-// Path returns the appends up to leaf, or all of them for the default leaf.
-func (Dialect) Path(es []core.Entry, leaf core.Leaf) ([]core.Entry, error) {
-	rows := inTree(es)
-	id, named := leaf.ID()
-	switch {
-	case leaf.IsNone():
-		return nil, nil
-	case !named:
-		return rows, nil
-	}
-	for i := len(rows) - 1; i >= 0; i-- {
-		if rows[i].ID == id && id != "" {
-			return rows[:i+1], nil
-		}
-	}
-	return nil, fmt.Errorf("entry %.64q: %w", id, core.ErrNotFound)
-}
-
-// Tree is the appends, each below the one before it.
-func (Dialect) Tree(es []core.Entry) []display.TreeNode {
-	rows := inTree(es)
-	nodes := make([]display.TreeNode, len(rows))
-	for i, e := range rows {
-		nodes[i] = display.TreeNode{ID: e.ID, Type: e.Type, Depth: i}
-	}
-	return nodes
-}
-
-// inTree returns a copy of es without lines outside of the tree.
-func inTree(es []core.Entry) []core.Entry {
-	return slices.DeleteFunc(slices.Clone(es), func(e core.Entry) bool { return e.Aside })
-}
 
 // own is what only streams have.
 type own struct {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/frame"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/optional"
 )
@@ -36,7 +37,7 @@ func (d Dialect) Derive(f core.HeaderFields, kind string, from []optional.Source
 	if s.Usage != nil {
 		line = append(appendMember(line[:len(line)-1], "cumulative_usage", s.Usage.text()), '}')
 	}
-	es, err = d.renumbered(chunks(es))
+	es, err = d.renumbered(frame.Rows(es))
 	return line, es, err
 }
 

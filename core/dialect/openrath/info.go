@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/frame"
 	"github.com/sesslog/sesslog/core/display"
 )
 
@@ -53,7 +54,7 @@ func (d Dialect) Info(h core.Header, es []core.Entry, leaf core.Leaf) (display.I
 	if n := len(path); n > 0 && path[n-1].ID != "" {
 		info.LeafID = &path[n-1].ID
 	}
-	for _, e := range chunks(es) {
+	for _, e := range frame.Rows(es) {
 		info.EntryCount++
 		info.Types[e.Type]++
 	}

@@ -2,12 +2,15 @@ package openrath
 
 import (
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/frame"
 	"github.com/sesslog/sesslog/core/optional"
 )
 
 // A Dialect is the dialect of OpenRath. It keeps no state and is
 // safe for concurrent use. The zero Dialect reads the current format.
 type Dialect struct {
+	frame.Sequence // of chunks, without the trailers
+
 	// Migrations upgrade what older versions wrote; nil for none.
 	Migrations *Migrations
 }

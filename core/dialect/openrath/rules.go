@@ -7,9 +7,6 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// Linear is true: chunks follow one another, and only a fork branches.
-func (Dialect) Linear() bool { return true }
-
 // Keeps is true: OpenRath writes the header as soon as it opens a file.
 func (Dialect) Keeps([]core.Entry) bool { return true }
 

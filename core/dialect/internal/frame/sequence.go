@@ -1,0 +1,60 @@
+package frame
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/display"
+)
+
+// Sequence is embedded by dialects whose sessions have no branches: each entry that is
+// not aside continues the one before it.
+type Sequence struct{}
+
+// Linear is true.
+func (Sequence) Linear() bool { return true }
+
+// Leaf is the last entry, the default leaf if that has no id, or NoLeaf if there is
+// none.
+func (Sequence) Leaf(es []core.Entry) core.Leaf {
+	rows := Rows(es)
+	if len(rows) == 0 {
+		return core.NoLeaf
+	}
+	return LeafAt(rows[len(rows)-1].ID)
+}
+
+// Path returns the entries up to leaf, or all of them for the default leaf. Of several
+// with one id, the last counts. It returns core.ErrNotFound if leaf names no entry of es.
+func (Sequence) Path(es []core.Entry, leaf core.Leaf) ([]core.Entry, error) {
+	rows := Rows(es)
+	id, named := leaf.ID()
+	switch {
+	case leaf.IsNone():
+		return nil, nil
+	case !named:
+		return rows, nil
+	}
+	for i := len(rows) - 1; i >= 0; i-- {
+		if rows[i].ID == id && id != "" {
+			return rows[:i+1], nil
+		}
+	}
+	return nil, fmt.Errorf("entry %.64q: %w", id, core.ErrNotFound)
+}
+
+// Tree is the entries, each below the one before it.
+func (Sequence) Tree(es []core.Entry) []display.TreeNode {
+	rows := Rows(es)
+	nodes := make([]display.TreeNode, len(rows))
+	for i, e := range rows {
+		nodes[i] = display.TreeNode{ID: e.ID, Type: e.Type, Depth: i}
+	}
+	return nodes
+}
+
+// Rows returns a copy of es without those that are aside.
+func Rows(es []core.Entry) []core.Entry {
+	return slices.DeleteFunc(slices.Clone(es), func(e core.Entry) bool { return e.Aside })
+}
