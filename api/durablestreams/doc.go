@@ -6,7 +6,7 @@
 // accept the same sequence number of a producer: the later writer reads the other's record
 // and decides again.
 //
-// The package keeps nothing of its own. What it derives from sessions, such as the offsets
+// The package stores nothing else. What it derives from sessions, such as the offsets
 // of their entries, is a cache that can be dropped at any time.
 //
 // A stream that is deleted leaves its session in the trash. If its path is used again, the

@@ -82,7 +82,7 @@ func (h *Handler) withBody(ctx context.Context, p *page, f func([]byte)) error {
 	return err
 }
 
-// bodyWork is how many bytes of memory an answer takes for each of its own.
+// bodyWork is how many bytes of memory an answer takes for each of its bytes.
 const bodyWork = 4
 
 func (h *Handler) body(ctx context.Context, p *page) ([]byte, error) {

@@ -26,7 +26,7 @@ const (
 
 // Handler returns a handler that serves MCP at Path by streamable HTTP, and passes other
 // requests to api, the handler of the HTTP API. Each request reads by calls of api with
-// the rights of its own caller. The server keeps no sessions, so any node answers any
+// the rights of its caller. The server keeps no sessions, so any node answers any
 // request, and resources cannot be subscribed to.
 func Handler(api http.Handler, version string) http.Handler {
 	schemas := mcp.NewSchemaCache()

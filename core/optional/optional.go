@@ -112,7 +112,7 @@ type Narrator interface {
 	ReadAll(h core.Header, es []core.Entry, leaf core.Leaf) ([]item.Item, error)
 }
 
-// An Editor is a core.Dialect whose agent has tools of its own that change files.
+// An Editor is a core.Dialect whose agent has tools that change files.
 type Editor interface {
 	// EditTools returns how to read the calls of these tools, by the tools' names.
 	EditTools() map[string]item.EditTool

@@ -133,7 +133,7 @@ func screensAt(t *testing.T, size pty.Winsize) []byte {
 func onTerminal(t *testing.T, h *harness.Host, size pty.Winsize, args []string) string {
 	t.Helper()
 	cmd := h.Command(harness.Timeout(t), t, args...)
-	cmd.SysProcAttr = nil // a session of its own
+	cmd.SysProcAttr = nil // a separate session
 	tty, err := pty.StartWithSize(cmd, &size)
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 	"github.com/sesslog/sesslog/internal/testkit"
 )
 
-// A talk writes a random conversation, in which each text is a word of its own.
+// A talk writes a random conversation, in which each text is a different word.
 type talk struct {
 	*rand.Rand
 	words int
