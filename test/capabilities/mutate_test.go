@@ -79,7 +79,7 @@ var generalMutations = []mutation{
 	},
 	{
 		"openrath_derived", "a whole fork of a closed session is closed", "core/dialect/openrath/derive.go",
-		"es, err = d.renumbered(chunks(es))", "es, err = d.renumbered(es)",
+		"es, err = d.renumbered(frame.Rows(es))", "es, err = d.renumbered(es)",
 	},
 	{
 		"openrath_derived", "every header is that of a fork", "core/optional/derive.go",
