@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/sesslog/sesslog/core"
 )
@@ -107,10 +106,7 @@ func (s *Session) Checkpoint(ctx context.Context, d *Draft) error {
 		return err
 	}
 	defer s.unlock()
-	if err := s.verifyRecent(ctx); err != nil {
-		return err
-	}
-	overtaken := false
+	overtaken, verified := false, uint64(0)
 	err = s.commit(ctx, retryCtx, func(st *core.State, fresh bool) (*core.Record, error) {
 		overtaken = false
 		if s.gen.Load() != d.gen || d.Manifest.Seq <= st.Checkpointed {
@@ -125,6 +121,10 @@ func (s *Session) Checkpoint(ctx context.Context, d *Draft) error {
 			}
 			return nil, nil
 		}
+		if err := s.verifyRecent(ctx, verified); err != nil || s.gen.Load() != d.gen {
+			return nil, err
+		}
+		verified = st.Seq
 		return &core.Record{Kind: core.KindCheckpoint, Head: core.MainHead, Writer: s.writer, Base: d.coversTo, Body: body}, nil
 	})
 	if err == nil && overtaken {
@@ -134,63 +134,4 @@ func (s *Session) Checkpoint(ctx context.Context, d *Draft) error {
 		s.forgetOrphans(d.coversTo)
 	}
 	return err
-}
-
-// verifyRecent reads the records since the last checkpoint again and loads the
-// session again if the log has others: what a checkpoint covers will be truncated,
-// so it must not rely on memory alone, except that of the sole writer.
-func (s *Session) verifyRecent(ctx context.Context) error {
-	if s.ss.cfg.SoleWriter {
-		return nil
-	}
-	known := s.recent.records
-	for len(known) > 0 && known[0].Seq <= s.st.Checkpointed {
-		known = known[1:]
-	}
-	if len(known) == 0 {
-		return nil
-	}
-	if ok, err := s.verifyFirst(ctx, known[0]); err != nil {
-		return err
-	} else if !ok {
-		return s.reload(ctx, nil)
-	}
-	from := known[0].Pos
-	known = known[1:]
-	for r, err := range s.ss.cfg.Log.Read(ctx, s.id, from, s.end.pos) {
-		if err != nil {
-			return err
-		}
-		switch {
-		case len(known) > 0 && r.Pos == known[0].Pos && r.Chain == known[0].Chain:
-			known = known[1:]
-		case s.isOrphan(r):
-		default:
-			return s.reload(ctx, nil)
-		}
-	}
-	return nil
-}
-
-// verifyFirst reports whether r is in the log and follows its predecessor. It does
-// not read the body, which may be large.
-func (s *Session) verifyFirst(ctx context.Context, r *core.Record) (bool, error) {
-	there, err := s.ss.cfg.Log.LinkAt(ctx, s.id, r.Pos)
-	if errors.Is(err, core.ErrNotFound) || err == nil && there.Chain != r.Chain {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	err = s.ss.checkFollows(ctx, s.id, r)
-	if errors.Is(err, core.ErrOrphan) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
-func (s *Session) isOrphan(r *core.Record) bool {
-	return slices.ContainsFunc(s.orphans, func(orphan *core.Record) bool {
-		return orphan.Pos == r.Pos && orphan.Chain == r.Chain
-	})
 }

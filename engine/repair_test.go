@@ -219,6 +219,38 @@ func TestWriterWithOrphanHistoryWritesNoCheckpoint(t *testing.T) {
 	testkit.Equal(t, "acknowledged and stored", 5, len(entries))
 }
 
+// The replica that serves the records lags, so it has only those that the writer knows.
+func TestLaggingReplicaDoesNotConfirmCheckpoint(t *testing.T) {
+	t.Parallel()
+	l, _, b := inMemory()
+	replica := &lagging{Log: l}
+	id, s, _ := stray(t, l, node(replica, b), b)
+	mustAppend(t, s, core.MainHead, "", message("h"))
+	replica.has = 0
+	checkpoint(t, s, b)
+	entries, _ := all(t, open(t, node(l, b), id))
+	testkit.Equal(t, "entries", []string{"a", "d", "b", "e", "h"}, entries)
+}
+
+// Between the proof and the record, the log loses b and stores d in its place, and a
+// writer that knows b continues: its record follows what the checkpoint's writer knows.
+func TestCheckpointIsVerifiedAgainAfterAnotherRecord(t *testing.T) {
+	t.Parallel()
+	l, ss, b := inMemory()
+	id := logtest.NewID()
+	other := create(t, ss, id, entry("a", ""))
+	mustAppend(t, other, core.MainHead, "", message("b"))
+	late := &between{Log: l, kind: core.KindCheckpoint, do: func() {
+		l.Forget(1)
+		mustAppend(t, open(t, node(l, b), id), core.MainHead, "", message("d"))
+		mustAppend(t, other, core.MainHead, "", message("e"))
+	}}
+	s := open(t, node(late, b), id)
+	checkpoint(t, s, b)
+	entries, _ := all(t, open(t, node(l, b), id))
+	testkit.Equal(t, "entries", []string{"a", "d", "b", "e"}, entries)
+}
+
 func TestOrphanCheckpointIsNotABase(t *testing.T) {
 	t.Parallel()
 	l, ss, b := inMemory()

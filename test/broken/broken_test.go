@@ -80,9 +80,14 @@ var rules = []rule{
 		"",
 	},
 	{
-		"P5", "a checkpoint rests on memory alone", "engine/checkpoint.go",
+		"P5", "a checkpoint rests on memory alone", "engine/verify.go",
 		"if len(known) == 0 {", "if true {",
 		"engine TestWriterWithOrphanHistoryWritesNoCheckpoint",
+	},
+	{
+		"P5", "a checkpoint is not verified again after another record came first", "engine/checkpoint.go",
+		"verified = st.Seq\n", "verified = 1 << 62\n",
+		"engine TestCheckpointIsVerifiedAgainAfterAnotherRecord",
 	},
 	{
 		"P5", "an orphan checkpoint is a base", "engine/load.go",
