@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sesslog/sesslog/agent/eventdb/eventdbtest"
 	"github.com/sesslog/sesslog/agent/follow"
@@ -43,6 +44,7 @@ func (o *opencodeDB) open(t *testing.T) {
 	t.Helper()
 	f, err := follow.New(follow.Config{
 		Node: o.node, Roots: []follow.Root{{Path: o.Path, Dialect: "opencode"}}, State: o.state, Notify: o.told.note, By: "tester", Host: "here",
+		Rescan: time.Second,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -290,7 +290,7 @@ func TestClaudeResumesRequestIdentical(t *testing.T) {
 	for name, c := range claudeCases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if !*long && name != "sub-agent" && name != "killed in a stream" {
+			if !*long && name != "killed in a stream" {
 				t.Skip("-long is not set")
 			}
 			node := harness.StartNode(t)

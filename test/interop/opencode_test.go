@@ -207,14 +207,14 @@ var opencodeCases = map[string]opencodeCase{
 // events that A's database has.
 func TestOpencodeResumesRequestIdentical(t *testing.T) {
 	t.Parallel()
+	if !*long {
+		t.Skip("opencode needs seconds of processor time for each start: -long is not set")
+	}
 	program := opencodeCLI(t)
 	imports := harness.StartNode(t)
 	for name, c := range opencodeCases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if !*long && name != "sub-agent" {
-				t.Skip("-long is not set")
-			}
 			node := harness.StartNode(t)
 			m := newChatModel(t, c.script...)
 			a := newOpencodeHost(t, node, program, "project a", m)
