@@ -1,34 +1,44 @@
 package claude
 
 import (
-	"slices"
-
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
 // A block is one of a message's content.
 type block struct {
-	whole      jsjson.Value
-	kind, text jsjson.Value
+	whole          jsjson.Value // nil if it has a type and a text alone
+	kind, text     jsjson.Value
+	call, resultOf jsjson.Value // ids of calls
 }
 
+// plainBlock makes a block of a text, which is JSON.
+func plainBlock(text jsjson.Value) block { return block{kind: jsjson.Value(`"text"`), text: text} }
+
 // textBlock makes a block of text.
-func textBlock(s string) block {
-	b := append(jsonl.AppendMember([]byte(`{"type":"text"`), "text", s), '}')
-	return block{b, jsjson.Value(`"text"`), jsjson.AppendString(nil, s)}
+func textBlock(s string) block { return plainBlock(jsjson.AppendString(nil, s)) }
+
+// append appends the block as JSON.
+func (b *block) append(out []byte) []byte {
+	if b.whole != nil {
+		return append(out, b.whole...)
+	}
+	return append(append(append(out, `{"type":"text","text":`...), b.text...), '}')
 }
+
+var blockMembers = [...]string{"type", "text", "id", "tool_use_id"}
 
 // eachBlock calls f with each block of a content. A text is one block.
 func eachBlock(content jsjson.Value, f func(block)) {
 	if content.Kind() == '"' {
-		f(block{slices.Concat([]byte(`{"type":"text","text":`), content, []byte("}")), jsjson.Value(`"text"`), content})
+		f(plainBlock(content))
 		return
 	}
-	_ = jsjson.Each(content, func(v jsjson.Value) {
-		var m [2]jsjson.Value
-		if v.Kind() == '{' && jsjson.Pick(v, []string{"type", "text"}, m[:]) == nil {
-			f(block{v, m[0], m[1]})
+	jsjson.EachAgain(content, func(v jsjson.Value) {
+		if v.Kind() == '{' {
+			var m [len(blockMembers)]jsjson.Value
+			jsjson.PickAgain(v, blockMembers[:], m[:])
+			f(block{v, m[0], m[1], m[2], m[3]})
 		}
 	})
 }
@@ -36,9 +46,9 @@ func eachBlock(content jsjson.Value, f func(block)) {
 // id is the id of a call, or of the call that a result is of.
 func (b block) id() string {
 	if b.kind.Is("tool_result") {
-		return text(member(b.whole, "tool_use_id"))
+		return text(b.resultOf)
 	}
-	return text(member(b.whole, "id"))
+	return text(b.call)
 }
 
 func (b block) isText() bool { return b.kind.Is("text") && b.text.Kind() == '"' }
@@ -53,20 +63,33 @@ func (b block) isThinking() bool { return b.kind.Is("thinking") || b.kind.Is("re
 // broken returns b, a text, with a line break at its end.
 func (b block) broken() block {
 	t := append(append([]byte{}, b.text[:len(b.text)-1]...), `\n"`...)
+	if b.whole == nil {
+		return plainBlock(t)
+	}
 	whole := jsonl.WithText(b.whole, "text", "")
 	s, _ := jsjson.Value(t).Text()
 	if s2, _ := b.text.Text(); s == s2+"\n" {
 		whole = jsonl.WithText(b.whole, "text", s)
 	}
-	return block{whole, b.kind, t}
+	return block{whole: whole, kind: b.kind, text: t}
 }
 
-// callSet is which calls and results a conversation has.
-type callSet struct{ asked, answered map[string]bool }
+// callSet is which calls and results a conversation has, by the id of the call.
+type callSet map[string]callState
+
+type callState struct{ asked, answered bool }
+
+// at returns the state of the call whose id is v.
+func (c callSet) at(v jsjson.Value) callState {
+	if id, ok := v.Plain(); ok {
+		return c[string(id)] // without an allocation
+	}
+	return c[text(v)]
+}
 
 // calls returns the calls of the nodes on way.
 func (t *thread) calls(way []int) callSet {
-	c := callSet{map[string]bool{}, map[string]bool{}}
+	c := callSet{}
 	for _, i := range way {
 		n := &t.nodes[i]
 		if n.kind != "user" && n.kind != "assistant" {
@@ -75,9 +98,13 @@ func (t *thread) calls(way []int) callSet {
 		for _, b := range n.blocks() {
 			switch {
 			case n.kind == "assistant" && b.kind.Is("tool_use"):
-				c.asked[b.id()] = true
+				s := c.at(b.call)
+				s.asked = true
+				c[text(b.call)] = s
 			case n.kind == "user" && b.kind.Is("tool_result"):
-				c.answered[b.id()] = true
+				s := c.at(b.resultOf)
+				s.answered = true
+				c[text(b.resultOf)] = s
 			}
 		}
 	}
@@ -86,12 +113,12 @@ func (t *thread) calls(way []int) callSet {
 
 // sends reports whether a block is sent: a call that has a result, a result that
 // has a call, and everything else.
-func (c *callSet) sends(b block) bool {
+func (c callSet) sends(b block) bool {
 	switch {
 	case b.kind.Is("tool_use"):
-		return c.answered[b.id()]
+		return c.at(b.call).answered
 	case b.kind.Is("tool_result"):
-		return c.asked[b.id()]
+		return c.at(b.resultOf).asked
 	}
 	return true
 }

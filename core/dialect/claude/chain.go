@@ -34,16 +34,12 @@ type thread struct {
 // of a sub-agent.
 func readThread(es []core.Entry) *thread {
 	t := &thread{nodes: make([]node, 0, len(es)), ids: make(map[string]int, len(es))}
-	for _, e := range es {
-		line := e.Line
+	for i := range es {
+		e := &es[i]
+		n, ok := nodeOf(e)
 		if e.Aside {
-			p, ours, err := envelope.Open(line)
-			if !ours || err != nil || !isTalk(e.Type) || !p.IsLine() || p.Pieces != 1 || p.Path != mainPath {
-				continue
-			}
-			line = p.Bytes // a repeated line
+			n, ok = repeatedNode(e)
 		}
-		n, ok := readNode(line)
 		if !ok {
 			continue
 		}
@@ -51,6 +47,30 @@ func readThread(es []core.Entry) *thread {
 		t.nodes = append(t.nodes, n)
 	}
 	return t
+}
+
+// nodeOf reads an entry of the tree, whose line was read before.
+func nodeOf(e *core.Entry) (n node, ok bool) {
+	if e.Aside || e.ID == "" {
+		return n, false
+	}
+	var v [len(nodeMembers)]jsjson.Value
+	jsjson.PickAgain(e.Line, nodeMembers[:], v[:])
+	n.kind, n.uuid, n.parent, n.millis = e.Type, e.ID, e.Parent, date.FromValue(v[3])
+	if n.kind == "system" { // whose parent in the tree may be another
+		n.parent = text(v[2])
+	}
+	n.read(e.Line, &v)
+	return n, !n.sidechain
+}
+
+// repeatedNode reads a line of the main file whose uuid an earlier line has.
+func repeatedNode(e *core.Entry) (n node, ok bool) {
+	p, ours, err := envelope.Open(e.Line)
+	if !ours || err != nil || !isTalk(e.Type) || !p.IsLine() || p.Pieces != 1 || p.Path != mainPath {
+		return n, false
+	}
+	return readNode(p.Bytes)
 }
 
 var nodeMembers = [...]string{"type", "uuid", "parentUuid", "timestamp", "isSidechain", "message", "isApiErrorMessage"}
@@ -66,23 +86,30 @@ func parseNode(line []byte) (n node) {
 	if jsjson.Pick(line, nodeMembers[:], v[:]) != nil {
 		return node{}
 	}
-	n.sidechain = v[4].Truthy()
 	n.kind = kindOf(v[0])
 	n.uuid, _ = v[1].Text()
 	n.parent, _ = v[2].Text()
 	n.millis = date.FromValue(v[3])
+	n.read(line, &v)
+	return n
+}
+
+var messageMembers = [...]string{"content", "id", "model"}
+
+// read sets what v says of the line and its message.
+func (n *node) read(line []byte, v *[len(nodeMembers)]jsjson.Value) {
+	n.sidechain = v[4].Truthy()
 	n.message, n.line = v[5], line
 	if n.message.Kind() != '{' {
-		return n
+		return
 	}
-	var m [3]jsjson.Value
-	_ = jsjson.Pick(n.message, []string{"content", "id", "model"}, m[:]) // it is part of a valid line
+	var m [len(messageMembers)]jsjson.Value
+	jsjson.PickAgain(n.message, messageMembers[:], m[:])
 	n.content = m[0]
 	if n.kind == "assistant" {
 		n.msgID = text(m[1])
 		n.apiError = v[6].Truthy() && m[2].Is(noModel)
 	}
-	return n
 }
 
 // blocks returns the blocks of the message.
@@ -98,11 +125,11 @@ func (n *node) hasResult() bool {
 	return slices.ContainsFunc(n.blocks(), func(b block) bool { return b.kind.Is("tool_result") })
 }
 
-// member returns a member of an object, or nil.
+// member returns a member of an object that is part of a valid line, or nil.
 func member(v jsjson.Value, name string) jsjson.Value {
 	var out [1]jsjson.Value
-	if v.Kind() != '{' || jsjson.Pick(v, []string{name}, out[:]) != nil {
-		return nil
+	if v.Kind() == '{' {
+		jsjson.PickAgain(v, []string{name}, out[:])
 	}
 	return out[0]
 }

@@ -37,7 +37,7 @@ func (d Dialect) Context(es []core.Entry, leaf core.Leaf) (json.RawMessage, erro
 // resume adds what the agent itself adds if the conversation does not end with
 // an answer.
 func (b *request) resume(t *thread, way []int) {
-	switch t.ending(way, &b.calls) {
+	switch t.ending(way, b.calls) {
 	case endsInTurn:
 		b.user(textBlock("Continue from where you left off."))
 		b.assistant("", textBlock("No response requested."))
@@ -55,7 +55,7 @@ const (
 )
 
 // ending returns how the conversation on way ends.
-func (t *thread) ending(way []int, calls *callSet) ending {
+func (t *thread) ending(way []int, calls callSet) ending {
 	for i := len(way) - 1; i >= 0; i-- {
 		n := &t.nodes[way[i]]
 		switch n.kind {
@@ -83,8 +83,8 @@ func (t *thread) ending(way []int, calls *callSet) ending {
 
 // isUnanswered reports whether n is nothing but calls without results, which are
 // not sent.
-func (n *node) isUnanswered(calls *callSet) bool {
-	isCall := func(b block) bool { return b.kind.Is("tool_use") && !calls.answered[b.id()] }
+func (n *node) isUnanswered(calls callSet) bool {
+	isCall := func(b block) bool { return b.kind.Is("tool_use") && !calls.at(b.call).answered }
 	return len(n.blocks()) > 0 && !slices.ContainsFunc(n.blocks(), func(b block) bool { return !isCall(b) })
 }
 

@@ -58,12 +58,14 @@ func (s settings) read(e core.Entry) {
 	if !ok {
 		return
 	}
-	line := mainLine(e)
-	v := member(line, name)
-	if v == nil {
-		v = member(line, "value")
+	var v [2]jsjson.Value
+	if jsjson.Pick(mainLine(e), []string{name, "value"}, v[:]) != nil {
+		return
 	}
-	if value, ok := v.Text(); ok {
+	if v[0] == nil {
+		v[0] = v[1]
+	}
+	if value, ok := v[0].Text(); ok {
 		s[name] = value
 	}
 }

@@ -96,7 +96,7 @@ func appendBlock(all []item.Block, b block) []item.Block {
 	get := func(name string) string { return text(member(b.whole, name)) }
 	switch text(b.kind) {
 	case "text":
-		return append(all, item.Block{Kind: item.BlockText, Text: get("text")})
+		return append(all, item.Block{Kind: item.BlockText, Text: text(b.text)})
 	case "thinking":
 		return append(all, item.Block{Kind: item.BlockThinking, Text: get("thinking"), Signature: get("signature")})
 	case "redacted_thinking":

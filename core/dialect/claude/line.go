@@ -33,9 +33,7 @@ func readLine(line []byte) (r record) {
 	}
 	r.ok = true
 	r.kind = kindOf(v[0])
-	r.uuid, _ = v[1].Text()
-	r.parent, _ = v[2].Text()
-	r.time, _ = v[3].Text()
+	r.uuid, r.parent, r.time = jsonl.Texts(v[1], v[2], v[3])
 	r.session, r.cwd = v[4], v[5]
 	r.sidechain = v[6].Truthy()
 	if r.parent == "" && r.kind == "system" {

@@ -145,11 +145,12 @@ type packer struct {
 
 // mainFile adds the lines of the main file.
 func (w *packer) mainFile(data []byte) {
+	most := jsonl.CountUpTo(data)
 	if w.seen == nil {
-		w.seen = make(map[string]bool, jsonl.CountUpTo(data))
+		w.seen = make(map[string]bool, most)
 	}
-	w.entries, w.lines = slices.Grow(w.entries, jsonl.CountUpTo(data)), slices.Grow(w.lines, jsonl.CountUpTo(data))
-	w.each(mainPath, data, func(line []byte) []core.Entry {
+	w.entries, w.lines = slices.Grow(w.entries, most), slices.Grow(w.lines, most)
+	w.each(mainPath, data, func(n int, line []byte) {
 		r := readLine(line)
 		if w.cwd == "" {
 			w.cwd = text(r.cwd)
@@ -159,38 +160,38 @@ func (w *packer) mainFile(data []byte) {
 		}
 		if r.ok && r.uuid != "" && len(r.uuid) <= core.MaxEntryID && !w.seen[r.uuid] && !envelope.IsOurs(line) {
 			w.seen[r.uuid] = true
-			return []core.Entry{r.entry(line)}
+			w.add(n, r.entry(line))
+			return
 		}
-		return w.Line(envelope.Piece{Path: mainPath, Kind: r.kind, Time: r.time, Bytes: line})
+		w.add(n, w.Line(envelope.Piece{Path: mainPath, Kind: r.kind, Time: r.time, Bytes: line})...)
 	})
 }
 
 // companion adds any other file, line by line if it has lines that may grow.
 func (w *packer) companion(p string, data []byte) {
 	if !strings.HasSuffix(p, suffix) || len(data) == 0 {
-		es := w.File(p, data)
-		w.add(es, 0)
+		w.add(0, w.File(p, data)...)
 		return
 	}
-	w.each(p, data, func(line []byte) []core.Entry {
-		return w.Line(envelope.Piece{Path: p, Kind: "sesslog." + path.Ext(p)[1:], Bytes: line})
+	w.each(p, data, func(n int, line []byte) {
+		w.add(n, w.Line(envelope.Piece{Path: p, Kind: "sesslog." + path.Ext(p)[1:], Bytes: line})...)
 	})
 }
 
-// each adds the entries of each line of a file, and the mark of a missing
-// newline.
-func (w *packer) each(p string, data []byte, entries func([]byte) []core.Entry) {
+// each calls add with each line of a file, and adds the mark of a missing newline.
+func (w *packer) each(p string, data []byte, add func(n int, line []byte)) {
 	last := []byte(nil)
 	for n, line := range jsonl.Numbered(data) {
-		w.add(entries(line), n)
+		add(n, line)
 		last = line
 	}
 	if len(data) > 0 && !bytes.HasSuffix(data, []byte("\n")) {
-		w.add([]core.Entry{w.Open(p, last)}, 0)
+		w.add(0, w.Open(p, last))
 	}
 }
 
-func (w *packer) add(es []core.Entry, line int) {
+// add adds the entries of a line of a file.
+func (w *packer) add(line int, es ...core.Entry) {
 	for _, e := range es {
 		w.entries = append(w.entries, e)
 		w.lines = append(w.lines, line)

@@ -35,7 +35,7 @@ func (b *request) add(n *node) {
 		}
 	case "system":
 		if content := member(n.line, "content"); content.Kind() == '"' && member(n.line, "subtype").Is("local_command") {
-			b.user(block{append(append([]byte(`{"type":"text","text":`), content...), '}'), jsjson.Value(`"text"`), content})
+			b.user(plainBlock(content))
 		}
 	case "attachment":
 		if note := noteOf(member(n.line, "attachment")); note != "" {
@@ -58,10 +58,11 @@ func (b *request) addUser(n *node) {
 func (b *request) user(blocks ...block) {
 	if i := len(b.messages) - 1; i >= 0 && b.messages[i].role == "user" {
 		m := &b.messages[i]
-		if last := len(m.blocks) - 1; m.blocks[last].isText() && blocks[0].isText() {
+		last := len(m.blocks) - 1
+		m.blocks = append(m.blocks, blocks...) // which copies those of a node
+		if m.blocks[last].isText() && blocks[0].isText() {
 			m.blocks[last] = m.blocks[last].broken()
 		}
-		m.blocks = append(m.blocks, blocks...)
 		m.plain = false
 		return
 	}
@@ -79,9 +80,14 @@ func (b *request) addAssistant(n *node) {
 	b.assistant(n.msgID, b.sent(n)...)
 }
 
-// sent returns the blocks of n that are sent.
+// sent returns the blocks of n that are sent. The caller may append to them.
 func (b *request) sent(n *node) []block {
-	return slices.DeleteFunc(slices.Clone(n.blocks()), func(x block) bool { return !b.calls.sends(x) })
+	unsent := func(x block) bool { return !b.calls.sends(x) }
+	all := n.blocks()
+	if slices.ContainsFunc(all, unsent) {
+		all = slices.DeleteFunc(slices.Clone(all), unsent)
+	}
+	return slices.Clip(all)
 }
 
 // assistant adds blocks to the answer with that id if it is last, or makes one.
@@ -165,8 +171,12 @@ func (b *request) json() json.RawMessage {
 // size is about how long the message is.
 func (m *message) size() int {
 	n := len(`{"role":"assistant","content":[]},`) + len(m.note)
-	for _, b := range m.blocks {
+	for i := range m.blocks {
+		b := &m.blocks[i]
 		n += len(b.whole) + 1
+		if b.whole == nil {
+			n += len(b.text) + len(`{"type":"text","text":}`)
+		}
 	}
 	return n
 }
@@ -183,11 +193,11 @@ func (m *message) append(out []byte) []byte {
 			slices.SortStableFunc(m.blocks, func(x, y block) int { return rank(x) - rank(y) })
 		}
 		out = append(out, '[')
-		for i, b := range m.blocks {
+		for i := range m.blocks {
 			if i > 0 {
 				out = append(out, ',')
 			}
-			out = append(out, b.whole...)
+			out = m.blocks[i].append(out)
 		}
 		out = append(out, ']')
 	}

@@ -2,6 +2,7 @@ package jsjson
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -49,8 +50,18 @@ func FuzzJSJSON(f *testing.F) {
 	})
 }
 
+// eachAgain checks EachAgain against Each.
+func eachAgain(t failer, in []byte) {
+	t.Helper()
+	var want, got []string
+	err := Each(in, func(v Value) { want = append(want, string(v)) })
+	if EachAgain(in, func(v Value) { got = append(got, string(v)) }); err == nil && !slices.Equal(got, want) {
+		t.Fatalf("%q: Each: %q, EachAgain: %q", in, want, got)
+	}
+}
+
 // pickAsObjects checks Pick and PickIn against what ParseObject and Get give.
-func pickAsObjects(t *testing.T, in []byte) {
+func pickAsObjects(t failer, in []byte) {
 	t.Helper()
 	names := []string{"a", "id", "v", "role"}
 	values := make([]Value, len(names))
@@ -62,6 +73,14 @@ func pickAsObjects(t *testing.T, in []byte) {
 		if want == nil && !bytes.Equal(values[i], o.Get(name)) {
 			t.Fatalf("Pick: %s is %q, Get: %q", name, values[i], o.Get(name))
 		}
+	}
+	again := make([]Value, len(names))
+	if PickAgain(in, names, again); want == nil && !slices.EqualFunc(again, values, func(a, b Value) bool { return bytes.Equal(a, b) }) {
+		t.Fatalf("%q: Pick: %q, PickAgain: %q", in, values, again)
+	}
+	eachAgain(t, in)
+	for _, v := range values {
+		eachAgain(t, v)
 	}
 	member, same, err := PickIn(in, "v", names, values)
 	if (err == nil) != (want == nil) || want == nil && !bytes.Equal(member, o.Get("v")) {

@@ -1,6 +1,11 @@
 package jsjson
 
-import "testing"
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
 
 func TestPick(t *testing.T) {
 	t.Parallel()
@@ -21,6 +26,17 @@ func TestPick(t *testing.T) {
 			t.Errorf("%s: %s, want %s", in, got, want)
 		}
 	}
+}
+
+// PickAgain finds what Pick finds, also with white space wherever JSON allows it.
+func TestPickAgain(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		in := anyText().Draw(t, "text")
+		pickAsObjects(t, []byte(in))
+		spaces := strings.NewReplacer("{", " {\t", "}", "\n} ", "[", "[ ", "]", " ]", ",", " , ", ":", " : ")
+		pickAsObjects(t, []byte(spaces.Replace(in)))
+	})
 }
 
 func TestPickIn(t *testing.T) {

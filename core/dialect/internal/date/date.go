@@ -30,6 +30,11 @@ func Of(e core.Entry) float64 {
 func FromValue(v jsjson.Value) float64 {
 	switch v.Kind() {
 	case '"':
+		if len(v) > 2 {
+			if ms, ok := usual(v[1 : len(v)-1]); ok {
+				return ms
+			}
+		}
 		s, _ := jsonl.Text(v)
 		return Parse(s)
 	case 'n', 'f':
@@ -65,6 +70,9 @@ func ISO(ms float64) string {
 // day and its offset. A time without an offset is UTC. A day that the month
 // does not have is one of the next.
 func Parse(s string) float64 {
+	if ms, ok := usual(s); ok {
+		return ms
+	}
 	d := dateParser{rest: s}
 	ms := d.date()
 	if d.rest != "" {
@@ -74,6 +82,37 @@ func Parse(s string) float64 {
 		return math.NaN()
 	}
 	return clipDate(ms)
+}
+
+// usual is Parse of a date in the form of Date.toISOString, which nearly all are in. ok is
+// false if s has another form.
+func usual[T string | jsjson.Value](s T) (ms float64, ok bool) {
+	const form = "0000-00-00T00:00:00.000Z"
+	if len(s) != len(form) {
+		return 0, false
+	}
+	var n [7]int64 // year, month, day, hour, minute, second, millisecond
+	field := 0
+	for i := range len(form) {
+		switch c := s[i]; {
+		case form[i] == '0' && '0' <= c && c <= '9':
+			n[field] = n[field]*10 + int64(c-'0')
+		case form[i] != '0' && c == form[i]:
+			field++
+		default:
+			return 0, false
+		}
+	}
+	year, month, day := n[0], n[1], n[2]
+	if month < 1 || month > 12 || day < 1 || day > 31 || n[3] > 23 || n[4] > 59 || n[5] > 59 || year == 0 {
+		return 0, false
+	}
+	// Years begin in March here, so that the day that leap years add is the last.
+	if month < 3 {
+		month, year = month+12, year-1
+	}
+	days := 365*year + year/4 - year/100 + year/400 + (153*(month-3)+2)/5 + day - 1 - 719468
+	return float64(((days*24+n[3])*60+n[4])*60e3 + n[5]*1e3 + n[6]), true
 }
 
 // A dateParser reads fields from the beginning of rest. bad is set once a field

@@ -3,6 +3,9 @@ package date
 import (
 	"math"
 	"testing"
+	"time"
+
+	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
 func TestParseDate(t *testing.T) {
@@ -39,6 +42,17 @@ func TestParseDate(t *testing.T) {
 	} {
 		if got := Parse(in); !math.IsNaN(got) {
 			t.Errorf("%s: %v, want NaN", in, got)
+		}
+	}
+}
+
+// Each day is as many milliseconds as the calendar says.
+func TestParseEachDay(t *testing.T) {
+	t.Parallel()
+	for day := time.Date(1, 1, 1, 23, 59, 58, 0, time.UTC); day.Year() < 2500; day = day.AddDate(0, 0, 1) {
+		in := day.Format("2006-01-02T15:04:05.000Z")
+		if got := FromValue(jsjson.Value(`"` + in + `"`)); got != float64(day.UnixMilli()) {
+			t.Fatalf("%s: %v, want %v", in, got, day.UnixMilli())
 		}
 	}
 }

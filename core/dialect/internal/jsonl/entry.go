@@ -26,13 +26,13 @@ func Entry(line []byte) (core.Entry, error) {
 		return core.Entry{}, reason(line, err)
 	}
 	e.Type = typeOf(v[2])
-	e.ID, e.Parent, e.Time = texts(v[0], v[1], v[3])
+	e.ID, e.Parent, e.Time = Texts(v[0], v[1], v[3])
 	return e, nil
 }
 
-// texts decodes three values, which are empty if they are not strings. Strings
+// Texts decodes three values, which are empty if they are not strings. Strings
 // without escapes share one allocation, because a session has many of them.
-func texts(a, b, c jsjson.Value) (string, string, string) {
+func Texts(a, b, c jsjson.Value) (string, string, string) {
 	x, ok1 := a.Plain()
 	y, ok2 := b.Plain()
 	z, ok3 := c.Plain()

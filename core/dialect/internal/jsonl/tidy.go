@@ -39,6 +39,6 @@ func GlanceMessage(e core.Entry) jsjson.Tidy {
 // entryOf is the entry of a tidy line with these of the tidyMembers.
 func entryOf(line []byte, v []jsjson.Value) core.Entry {
 	e := core.Entry{Line: line, Tidy: true, Type: typeOf(v[0])}
-	e.ID, e.Parent, e.Time = texts(v[1], v[2], v[3])
+	e.ID, e.Parent, e.Time = Texts(v[1], v[2], v[3])
 	return e
 }
