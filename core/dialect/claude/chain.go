@@ -25,25 +25,47 @@ type node struct {
 
 // A thread is the conversation lines of a session.
 type thread struct {
-	nodes []node
-	ids   map[string]int // of several lines with one uuid, the last
-	order []int          // byTime, once it is needed
+	nodes  []node
+	ids    map[string]int // of several lines with one uuid, the last; once it is needed
+	unique bool           // no two nodes are known to have one uuid
+	order  []int          // byTime, once it is needed
+}
+
+// index returns the nodes by uuid.
+func (t *thread) index() map[string]int {
+	if t.ids == nil {
+		t.ids = make(map[string]int, len(t.nodes))
+		for i := range t.nodes {
+			t.ids[t.nodes[i].uuid] = i
+		}
+	}
+	return t.ids
+}
+
+// find returns the node id. It is quick if that is the node before the node at, as
+// nearly every parent is.
+func (t *thread) find(id string, at int) (int, bool) {
+	if t.unique && at > 0 && t.nodes[at-1].uuid == id {
+		return at - 1, true
+	}
+	at, ok := t.index()[id]
+	return at, ok
 }
 
 // readThread reads the lines of the main file that have a uuid and are not those
 // of a sub-agent.
 func readThread(es []core.Entry) *thread {
-	t := &thread{nodes: make([]node, 0, len(es)), ids: make(map[string]int, len(es))}
+	t := &thread{nodes: make([]node, 0, len(es)), unique: true}
 	for i := range es {
 		e := &es[i]
 		n, ok := nodeOf(e)
 		if e.Aside {
 			n, ok = repeatedNode(e)
+			t.unique = t.unique && !ok
 		}
 		if !ok {
 			continue
 		}
-		t.ids[n.uuid] = len(t.nodes)
 		t.nodes = append(t.nodes, n)
 	}
 	return t
@@ -163,7 +185,7 @@ func (t *thread) up(at int) (up int, missing bool) {
 	if n.parent == "" {
 		return -1, false
 	}
-	if up, ok := t.ids[n.parent]; ok {
+	if up, ok := t.find(n.parent, at); ok {
 		return up, false
 	}
 	if t.order == nil {

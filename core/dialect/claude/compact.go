@@ -47,7 +47,7 @@ func (t *thread) preserved(meta jsjson.Value) (anchor string, nodes []int) {
 	messages := member(meta, "preservedMessages")
 	complete := true
 	_ = jsjson.Each(member(messages, "uuids"), func(v jsjson.Value) {
-		at, ok := t.ids[text(v)]
+		at, ok := t.index()[text(v)]
 		complete = complete && ok
 		nodes = append(nodes, at)
 	})
@@ -61,14 +61,14 @@ func (t *thread) preserved(meta jsjson.Value) (anchor string, nodes []int) {
 // head.
 func (t *thread) segment(head, tail string) []int {
 	var way []int
-	at, ok := t.ids[tail]
+	at, ok := t.index()[tail]
 	for ok && len(way) <= len(t.nodes) {
 		way = append(way, at)
 		if t.nodes[at].uuid == head {
 			slices.Reverse(way)
 			return way
 		}
-		at, ok = t.ids[t.nodes[at].parent]
+		at, ok = t.find(t.nodes[at].parent, at)
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ func (d Dialect) Context(es []core.Entry, leaf core.Leaf) (json.RawMessage, erro
 	t := readThread(es)
 	var way []int
 	if id, ok := leaf.ID(); ok {
-		at, there := t.ids[id]
+		at, there := t.find(id, len(t.nodes))
 		if !there {
 			return nil, fmt.Errorf("entry %q: %w", jsonl.Clip(id, 64), core.ErrNotFound)
 		}

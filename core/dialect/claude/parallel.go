@@ -25,7 +25,7 @@ func (t *thread) withParallel(chain []int) []int {
 	callOf := map[string]string{} // the answer of a line
 	for i := range t.nodes {
 		n := &t.nodes[i]
-		if !answers[n.msgID] || n.msgID == "" || t.ids[n.uuid] != i {
+		if !answers[n.msgID] || n.msgID == "" || t.index()[n.uuid] != i {
 			continue
 		}
 		callOf[n.uuid] = n.msgID
@@ -35,7 +35,7 @@ func (t *thread) withParallel(chain []int) []int {
 	}
 	for i := range t.nodes {
 		n := &t.nodes[i]
-		if id := callOf[n.parent]; id != "" && n.kind == "user" && !has[i] && t.ids[n.uuid] == i && n.hasResult() {
+		if id := callOf[n.parent]; id != "" && n.kind == "user" && !has[i] && t.index()[n.uuid] == i && n.hasResult() {
 			results[id] = append(results[id], i)
 		}
 	}
