@@ -55,6 +55,26 @@ func (s *Session) AppendLine(ctx context.Context, lines ...[]byte) ([]string, er
 	})
 }
 
+// AmendLine replaces the lines of entries, which keep their ids, parents and types,
+// in one record for each line. It returns core.ErrNotFound for a line whose id no
+// entry has. Repeating it is safe.
+func (s *Session) AmendLine(ctx context.Context, lines ...[]byte) error {
+	return s.amend(ctx, func() ([]core.Entry, error) {
+		es := make([]core.Entry, len(lines))
+		for i, line := range lines {
+			e, err := s.d.Entry(bytes.Clone(line))
+			if err != nil {
+				return nil, &core.LineError{Line: i + 1, Err: err}
+			}
+			if _, ok := s.entry(e.ID); !ok {
+				return nil, fmt.Errorf("session %s has no entry %q: %w", s.id, clip(e.ID), core.ErrNotFound)
+			}
+			es[i] = e
+		}
+		return es, nil
+	})
+}
+
 // A batch collects new entries of a session. The caller holds writeLock.
 type batch struct {
 	s       *Session

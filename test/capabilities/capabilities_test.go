@@ -19,7 +19,7 @@ var capabilities = map[string][][2]int{
 	"OMP":  {{1, 46}},
 	"NOVA": {{1, 40}},
 	"PI":   {{1, 42}},
-	"RATH": {{1, 13}, {34, 48}, {50, 58}},
+	"RATH": {{1, 13}, {16, 48}, {50, 58}},
 }
 
 func allIDs() (ids []string) {

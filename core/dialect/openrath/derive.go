@@ -75,7 +75,7 @@ func derived(id, kind string, from []Session) (Session, error) {
 		return merged(id, from)
 	case "compress":
 		s := first.derive(id, LineageCompress, operatorCompress, ids...)
-		s.Extras = []Extra{{"compression.lossy", true}, {"compression.rows_out", 1}}
+		s.Extras = compressed()
 		return s, nil
 	case "loop":
 		return first.derive(id, LineageLoop, operatorLoop, ids...), nil

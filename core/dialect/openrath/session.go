@@ -121,6 +121,26 @@ func (s Session) Merge(id string, other Session) (Session, error) {
 	return m, nil
 }
 
+// Loop returns a session called id for a run of agent on s: with the rows and the
+// sandbox of s, which the rows of the run follow.
+func (s Session) Loop(id string, agent Session) Session {
+	return s.derive(id, LineageLoop, operatorLoop, s.ID, agent.ID)
+}
+
+// Compress returns a session called id whose only row is summary, which replaces
+// the rows of s as agent saw them.
+func (s Session) Compress(id string, agent Session, summary string) Session {
+	c := s.derive(id, LineageCompress, operatorCompress, s.ID, agent.ID)
+	c.Rows = NewTable(UserText(summary))
+	c.Extras = compressed()
+	return c
+}
+
+// compressed are the extras of a compression.
+func compressed() []Extra {
+	return []Extra{{"compression.lossy", true}, {"compression.rows_out", 1}}
+}
+
 func backend(s Sandbox) string {
 	if s.Backend == "" {
 		return "none"

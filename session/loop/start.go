@@ -1,0 +1,99 @@
+package loop
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/openrath"
+	"github.com/sesslog/sesslog/session"
+)
+
+// NewID returns an id for a session, a random UUID as OpenRath makes them.
+func NewID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return openrath.Dialect{}.EntryID(b)
+}
+
+// Start makes the session in which agent replies to user, opens it as o says, and
+// returns a loop in it. The session begins with the rows of user; its parents are
+// user and agent. The rows of agent precede them in requests and are not stored:
+// Start sets c.Agent to them. The id is o.ID, or a new one.
+func Start(ctx context.Context, log session.Log, user, agent openrath.Session, c Config, o session.Options) (*Loop, error) {
+	c.Agent = agent.Rows
+	if _, err := c.filled(); err != nil { // before the session exists
+		return nil, err
+	}
+	id := o.ID
+	if id == "" {
+		id = NewID()
+	}
+	if err := create(ctx, log, user.Loop(id, agent), false, o); err != nil {
+		return nil, err
+	}
+	o.ID = ""
+	s, err := session.Open(ctx, log, core.SessionIDFor(dialect, id), o)
+	if err != nil {
+		return nil, err
+	}
+	return New(s, c)
+}
+
+// create stores a session with its rows, and a trailer if it is closed.
+func create(ctx context.Context, log session.Log, s openrath.Session, closed bool, o session.Options) error {
+	now := o.Now
+	if now == nil {
+		now = time.Now
+	}
+	s.Created = now().UTC().Format("2006-01-02T15:04:05.000000+00:00")
+	n := session.New{ID: core.SessionIDFor(dialect, s.ID), Dialect: dialect, Header: s.Header(), By: o.By, Key: NewID()}
+	for i, c := range s.Rows.All() {
+		n.Lines = append(n.Lines, c.Line(i))
+	}
+	if closed {
+		n.Lines = append(n.Lines, withID(openrath.NewTrailer(s.Created, s.Rows.Len(), s.Usage)))
+	}
+	var err error
+	for range 3 {
+		if _, err = log.Create(ctx, n); !errors.Is(err, core.ErrUncertain) {
+			break
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("create session %s: %w", s.ID, err)
+	}
+	return nil
+}
+
+// withID returns a trailer with an id, which lines of a log need.
+func withID(trailer []byte) []byte {
+	return append(trailer[:len(trailer)-1], `, "id": "`+NewID()+`"}`...)
+}
+
+// Close writes the trailer if the run is over, with the usage of the session, and
+// closes the session. A session with a trailer takes no more rows. If the run is
+// not over, the session stays open for another host.
+func (l *Loop) Close(ctx context.Context) error {
+	l.running.Lock()
+	defer l.running.Unlock()
+	step, reason := l.st.Next(l.c.MaxRounds)
+	if step != Stop || reason == Closed {
+		return l.s.Close(ctx)
+	}
+	line := openrath.NewTrailer(time.Now().UTC().Format(time.RFC3339Nano), len(l.st.Messages), (*openrath.Usage)(l.st.Usage))
+	if reason == Truncated {
+		line = append(line[:len(line)-1], `, "lineage_extras": [["loop.truncated", true]]}`...)
+	}
+	_, err := l.s.AppendLine(ctx, line)
+	if err := l.durable(ctx, err); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	l.st.Closed = true
+	l.mu.Unlock()
+	return l.s.Close(ctx)
+}

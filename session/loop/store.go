@@ -1,0 +1,86 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/retry"
+)
+
+// append stores a row. When it returns nil, the row is durable.
+func (l *Loop) append(ctx context.Context, m Message, n note) error {
+	line := m.chunk().Line(len(l.st.Messages))
+	if m.Role == Assistant {
+		var err error
+		if line, err = n.line(line); err != nil {
+			return err
+		}
+	}
+	ids, err := l.s.AppendLine(ctx, line)
+	if err := l.durable(ctx, err); err != nil {
+		return err
+	}
+	e, _ := l.s.Entry(ids[0])
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.st.add(e)
+}
+
+// start notes, before a call runs, that it is started. When it returns nil, the
+// note is durable.
+func (l *Loop) start(ctx context.Context, p Pending) error {
+	l.mu.RLock()
+	line, id, started := l.st.line, l.st.reply, append(slices.Clip(l.st.started), p.Index)
+	l.mu.RUnlock()
+	_, n, err := readRow(line)
+	if err != nil {
+		return err
+	}
+	n.Started = started
+	if line, err = n.line(line); err != nil {
+		return err
+	}
+	err = l.untilReached(ctx, func() error { return l.s.AmendLine(ctx, line) })
+	if err != nil {
+		return fmt.Errorf("note the start of call %q in row %s: %w", p.ID, id, err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.st.started, l.st.line = started, line
+	return nil
+}
+
+// durable takes the result of a write, and sends what the session could not store
+// until the log has it.
+func (l *Loop) durable(ctx context.Context, err error) error {
+	first := true
+	return l.untilReached(ctx, func() error {
+		if first {
+			first = false
+			return err
+		}
+		return l.s.Flush(ctx)
+	})
+}
+
+// untilReached repeats f while the log cannot be reached or its answer is lost.
+func (l *Loop) untilReached(ctx context.Context, f func() error) error {
+	began := time.Now()
+	for {
+		err := f()
+		if !temporary(err) || time.Since(began) >= l.c.RetryFor {
+			return err
+		}
+		if retry.PauseSince(ctx, began) != nil {
+			return err
+		}
+	}
+}
+
+func temporary(err error) bool {
+	return errors.Is(err, core.ErrUnavailable) || errors.Is(err, core.ErrUncertain)
+}

@@ -1,0 +1,201 @@
+package loop
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// runTools runs the pending calls of the last reply and appends their results in
+// the order of the calls. Calls with the same key run one after the other, each
+// after the result of the one before it is durable.
+func (l *Loop) runTools(ctx context.Context) error {
+	pending := l.st.Pending()
+	jobs := make([]job, len(pending))
+	for i, p := range pending {
+		var err error
+		if jobs[i], err = l.prepare(ctx, p); err != nil {
+			return err
+		}
+	}
+	g, ctx := errgroup.WithContext(withLoop(ctx, l))
+	r := round{l: l, ctx: ctx, results: make([]chan string, len(pending)), stored: make([]chan struct{}, len(pending))}
+	for i := range pending {
+		r.results[i], r.stored[i] = make(chan string, 1), make(chan struct{})
+	}
+	before := map[string]chan struct{}{} // closed when the last call with a key is stored
+	for i, p := range pending {
+		if jobs[i].run == nil {
+			r.results[i] <- jobs[i].text
+			continue
+		}
+		after := before[jobs[i].key]
+		before[jobs[i].key] = r.stored[i]
+		g.Go(func() error { return r.work(i, p, jobs[i], after) })
+	}
+	g.Go(func() error { return r.store(pending) })
+	return g.Wait()
+}
+
+// A round is the calls of one reply under way.
+type round struct {
+	l       *Loop
+	ctx     context.Context
+	results []chan string   // the content of each row
+	stored  []chan struct{} // closed when the row is durable
+	starts  sync.Mutex
+}
+
+// store appends the results.
+func (r *round) store(pending []Pending) error {
+	for i, p := range pending {
+		select {
+		case text := <-r.results[i]:
+			if err := r.l.append(r.ctx, Message{Role: ToolResult, CallID: p.ID, Name: p.Name, Text: text}, note{}); err != nil {
+				return err
+			}
+			close(r.stored[i])
+		case <-r.ctx.Done():
+			return context.Cause(r.ctx)
+		}
+	}
+	return nil
+}
+
+// work runs a call once the row of the call before it is durable; after is nil if
+// there is none. If the host is about to stop, the call has no result.
+func (r *round) work(i int, p Pending, j job, after <-chan struct{}) error {
+	if after != nil {
+		select {
+		case <-after:
+		case <-r.ctx.Done():
+			return context.Cause(r.ctx)
+		}
+	}
+	if j.tool.Policy != Repeat && !p.Started {
+		if err := r.start(p); err != nil {
+			return err
+		}
+	}
+	if err := r.ctx.Err(); err != nil {
+		return err
+	}
+	text := j.run(r.ctx)
+	if err := r.ctx.Err(); err != nil {
+		return err
+	}
+	r.results[i] <- text
+	return nil
+}
+
+func (r *round) start(p Pending) error {
+	r.starts.Lock()
+	defer r.starts.Unlock()
+	return r.l.start(r.ctx, p)
+}
+
+// A job is how a call gets its result: by run, or without running a tool.
+type job struct {
+	tool *Tool
+	key  string
+	run  func(context.Context) string
+	text string
+}
+
+// prepare decides by the declarations of its tool what a call does.
+func (l *Loop) prepare(ctx context.Context, p Pending) (job, error) {
+	t, ok := l.tools[p.Name]
+	if !ok {
+		return failed(&Failure{Kind: unknownTool, Message: fmt.Sprintf("unknown tool '%s'", p.Name)}), nil
+	}
+	if !isObject(p.Arguments) {
+		return failed(&Failure{
+			Kind:    invalidArguments,
+			Message: fmt.Sprintf("tool '%s' returned non-JSON or unparseable arguments", p.Name),
+			Detail:  cut(p.Arguments, maxArguments),
+		}), nil
+	}
+	if p.Started && t.Policy != Repeat {
+		again, err := l.again(ctx, t, p.Call)
+		if err != nil {
+			return job{}, err
+		}
+		if !again {
+			return failed(&Failure{Kind: interrupted, Message: fmt.Sprintf("tool '%s' was started on a host that died; it may or may not have run", p.Name)}), nil
+		}
+	}
+	j := job{tool: t, run: func(ctx context.Context) string { return t.call(ctx, p.Arguments) }}
+	if t.Key != nil {
+		var err error
+		if j.key, err = t.key(p.Call); err != nil {
+			return failed(err), nil
+		}
+	}
+	return j, nil
+}
+
+// again reports whether a call runs that may have run.
+func (l *Loop) again(ctx context.Context, t *Tool, c Call) (bool, error) {
+	if t.Policy == Once {
+		return false, nil
+	}
+	if l.c.Ask == nil {
+		return false, &AskError{l.s.ID(), c}
+	}
+	return l.c.Ask(ctx, c)
+}
+
+func failed(err error) job { return job{text: ErrorText(err)} }
+
+func isObject(arguments string) bool {
+	var o map[string]json.RawMessage
+	return json.Unmarshal([]byte(arguments), &o) == nil && o != nil
+}
+
+// key is t.Key, whose panics are errors.
+func (t *Tool) key(c Call) (key string, err error) {
+	defer recovered(&err)
+	return t.Key(c)
+}
+
+// call returns the content of the row of a call.
+func (t *Tool) call(ctx context.Context, arguments string) string {
+	result, err := func() (result any, err error) {
+		defer recovered(&err)
+		return t.Run(ctx, json.RawMessage(arguments))
+	}()
+	if err != nil {
+		return ErrorText(err)
+	}
+	return Text(result)
+}
+
+// A Panic is the error of a tool that panicked.
+type Panic struct{ Value any }
+
+func (p *Panic) Error() string { return fmt.Sprint(p.Value) }
+
+func recovered(err *error) {
+	if v := recover(); v != nil {
+		*err = &Panic{v}
+	}
+}
+
+type loopKey struct{}
+
+func withLoop(ctx context.Context, l *Loop) context.Context {
+	return context.WithValue(ctx, loopKey{}, l)
+}
+
+// Transcript returns the rows so far of the session that a tool runs in, by the
+// context of its Run; nil elsewhere.
+func Transcript(ctx context.Context) []Message {
+	l, ok := ctx.Value(loopKey{}).(*Loop)
+	if !ok {
+		return nil
+	}
+	return l.Messages()
+}
