@@ -79,6 +79,7 @@ func (w *watcher) deliver(ctx context.Context, c jetstream.Consumer) error {
 		return err
 	}
 	defer msgs.Stop()
+	silent := time.Duration(0) // since the last message, if w ends
 	for expected := uint64(1); ; expected++ {
 		m, err := w.next(ctx, msgs, reconnects)
 		if ctx.Err() != nil {
@@ -92,16 +93,18 @@ func (w *watcher) deliver(ctx context.Context, c jetstream.Consumer) error {
 			continue
 		}
 		if errors.Is(err, errSilent) {
+			silent += endSilence
 			info, err := c.Info(ctx)
 			switch {
-			case err != nil:
-				return nil
+			case err != nil || info.Delivered.Consumer != expected-1 || silent >= silence:
+				return nil // a message was lost, or the request for them
 			case info.NumPending == 0:
 				return errStop
 			}
 			expected--
 			continue
 		}
+		silent = 0
 		if err != nil {
 			return nil
 		}

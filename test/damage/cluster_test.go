@@ -396,7 +396,7 @@ func (ct *clusterTrial) collect() error {
 		return err
 	}
 	defer conn.Close()
-	at := place{conn: conn, bucket: ct.bucketOf(ct.t, ct.prefix), rows: filepath.Join(ct.t.TempDir(), "index.db")}
+	at := place{conn: conn, replicas: members, bucket: ct.bucketOf(ct.t, ct.prefix), rows: filepath.Join(ct.t.TempDir(), "index.db")}
 	return collectorsOf(ctx, at, func(c *collectors) error { return c.run(ctx) })
 }
 

@@ -51,10 +51,11 @@ func withCollectors(ctx context.Context, data string, f func(*collectors) error)
 
 // A place is where the parts of a log are.
 type place struct {
-	conn    *nats.Conn
-	durable stream.Durable
-	bucket  blobstore.Bucket
-	rows    string // the path of the directory
+	conn     *nats.Conn
+	replicas int
+	durable  stream.Durable
+	bucket   blobstore.Bucket
+	rows     string // the path of the directory
 }
 
 var quiet = slog.New(slog.DiscardHandler)
@@ -63,7 +64,7 @@ var quiet = slog.New(slog.DiscardHandler)
 func collectorsOf(ctx context.Context, at place, f func(*collectors) error) (err error) {
 	stored := blobstore.New(at.bucket).WithGrace(time.Nanosecond)
 	blobs, snapshots := materializer.NewBlobs(stored), materializer.NewSnapshots(at.bucket)
-	log, err := stream.OpenLog(ctx, at.conn, stream.LogConfig{Blobs: blobs, Durable: at.durable})
+	log, err := stream.OpenLog(ctx, at.conn, stream.LogConfig{Replicas: at.replicas, Blobs: blobs, Durable: at.durable})
 	if err != nil {
 		return err
 	}
@@ -105,9 +106,6 @@ func collect(t *testing.T, data string) error {
 	return withCollectors(ctx, data, func(c *collectors) error { return c.run(ctx) })
 }
 
-// truncateTimeout bounds the truncation of a shard, which may wait for other nodes.
-const truncateTimeout = 10 * time.Second
-
 // run runs all collectors twice: what the first run of a collector leaves may be garbage
 // for the second. Their errors are not of interest, as they may refuse to delete anything.
 func (c *collectors) run(ctx context.Context) error {
@@ -117,9 +115,9 @@ func (c *collectors) run(ctx context.Context) error {
 			return fmt.Errorf("the collector of snapshots does not end: %w", err)
 		}
 		for shard := range c.log.Shards() {
-			soon, cancel := context.WithTimeout(ctx, truncateTimeout)
-			_, _ = c.materializer.Truncate(soon, shard) // a cluster's nodes truncate, too
-			cancel()
+			if _, err = c.materializer.Truncate(ctx, shard); ctx.Err() != nil {
+				return fmt.Errorf("the truncation of shard %d does not end: %w", shard, err)
+			}
 		}
 		if _, err = c.blobs.Run(ctx, gc.Request{Apply: true}); ctx.Err() != nil {
 			return fmt.Errorf("the collector of blobs does not end: %w", err)
