@@ -53,8 +53,15 @@ func (Dialect) Layout(_ core.Header, es []core.Entry) []core.Entry {
 	return out
 }
 
-// AsWritten returns line: the agent does not change lines.
-func (Dialect) AsWritten(line []byte) []byte { return line }
+// AsWritten returns line, or the line in an envelope that has its uuid: one whose parent
+// the log lacked when it was appended. The agent does not change lines.
+func (Dialect) AsWritten(line []byte) []byte {
+	p, ours, err := envelope.Open(line)
+	if !ours || err != nil || p.Path != mainPath || p.Pieces > 1 || readLine(p.Bytes).uuid != p.ID {
+		return line
+	}
+	return p.Bytes
+}
 
 // SameHeader reports whether both headers name one session.
 func (Dialect) SameHeader(a, b []byte) bool { return envelope.SameHeader(name, a, b) }

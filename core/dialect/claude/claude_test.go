@@ -8,6 +8,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/bundle"
 	"github.com/sesslog/sesslog/core/dialect/dialecttest"
+	"github.com/sesslog/sesslog/core/dialect/internal/envelope"
 	"github.com/sesslog/sesslog/core/item"
 )
 
@@ -271,5 +272,23 @@ func checkExamine(t *testing.T, data []byte) {
 			}
 		}
 		examine(t, append(bytes.Clone(data), x.Append...), join)
+	}
+}
+
+// A client that appends without the lines before puts the first line into an envelope.
+func TestLineWithUnknownParentIsWhatTheAgentWrote(t *testing.T) {
+	t.Parallel()
+	const line = `{"type":"user","uuid":"u1","parentUuid":"gone","message":{"role":"user","content":"hi"}}`
+	var w envelope.Writer
+	es := w.Line(envelope.Piece{ID: "u1", Path: mainPath, Kind: "user", Bytes: []byte(line)})
+	if got := (Dialect{}).AsWritten(es[0].Line); string(got) != line {
+		t.Errorf("the agent would write %s", got)
+	}
+	for _, p := range []envelope.Piece{{Path: mainPath}, {ID: "u2", Path: mainPath}, {ID: "u1", Path: "files/a.jsonl"}} {
+		p.Bytes = []byte(line)
+		e := w.Line(p)[0]
+		if got := (Dialect{}).AsWritten(e.Line); string(got) != string(e.Line) {
+			t.Errorf("%s is taken for a line of the conversation", e.Line)
+		}
 	}
 }
