@@ -1,0 +1,1 @@
+"""Sesslog for the session interfaces of agent SDKs, with the standard library only."""
