@@ -1,0 +1,153 @@
+//go:build unix
+
+package interop_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sesslog/sesslog/test/e2e/harness"
+)
+
+const claudeSDK = "@anthropic-ai/claude-agent-sdk@0.3.329"
+
+// fetchedClaudeSDK returns the module of the Claude Agent SDK, or skips the test.
+func fetchedClaudeSDK(t *testing.T) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	dir, err := cached(ctx, "claude-agent-sdk-0.3.329", func(dir string) error { return pack(ctx, dir, claudeSDK) })
+	if err != nil {
+		t.Skipf("no judge claude-agent-sdk: %v", err)
+	}
+	return filepath.Join(dir, "package", "sdk.mjs")
+}
+
+// typescript returns a node that runs TypeScript, or skips the test.
+func typescript(t *testing.T) string {
+	t.Helper()
+	if !*suites {
+		t.Skip("only with -args -suites")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	node, err := nodeSince(ctx, 22, 18)
+	if err != nil {
+		t.Skipf("no judge clients/ts: %v", err)
+	}
+	return node
+}
+
+// runClient runs a program of clients/ and returns its output.
+func runClient(t *testing.T, env []string, name string, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = filepath.Join("..", "..", "clients"), append(os.Environ(), env...), time.Second
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %v: %v\n%s", name, args, err, out)
+	}
+	return string(out)
+}
+
+// testTypeScript runs a test of clients/ts against a node, and returns its output.
+func testTypeScript(t *testing.T, file string, env ...string) string {
+	t.Helper()
+	program := typescript(t)
+	env = append(env, "SESS_URL="+harness.StartNode(t).URL, "NODE_NO_WARNINGS=1")
+	return runClient(t, env, program, "--test", "--test-reporter=tap", filepath.Join("ts", file))
+}
+
+// testPython runs a test of clients/python against a node, and returns its output.
+func testPython(t *testing.T, module string) string {
+	t.Helper()
+	if !*suites {
+		t.Skip("only with -args -suites")
+	}
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("no judge clients/python: there is no python3 here")
+	}
+	env := []string{"SESS_URL=" + harness.StartNode(t).URL, "PYTHONDONTWRITEBYTECODE=1", "PYTHONPATH=python"}
+	return runClient(t, env, python, "-m", "unittest", "-v", module)
+}
+
+// countOf returns how often a test runner's output has the pattern, which is how its line
+// of a passed test begins.
+func countOf(t *testing.T, out, passed string) int {
+	t.Helper()
+	n := len(regexp.MustCompile(passed).FindAllString(out, -1))
+	if n == 0 {
+		t.Fatalf("no test ran:\n%s", out)
+	}
+	return n
+}
+
+func TestClaudeStoreSuite(t *testing.T) {
+	t.Parallel()
+	typescript(t)
+	out := testTypeScript(t, "claude.test.ts", "SDK="+fetchedClaudeSDK(t))
+	contracts, _, _ := strings.Cut(out, "# Subtest: promises")
+	t.Logf("judged Claude SessionStore (TypeScript): %d of 13 contracts, %d tests", countOf(t, contracts, `(?m)^    ok `), countOf(t, out, `(?m)^    ok `))
+}
+
+func TestClaudeStoreSuiteInPython(t *testing.T) {
+	t.Parallel()
+	out := testPython(t, "test_claude")
+	t.Logf("judged Claude SessionStore (Python): %d of 14 contracts, %d tests", countOf(t, out, `test_\d\d_.* ok`), countOf(t, out, `(?m)^test_.* ok$`))
+}
+
+func TestOpenAISessionSuite(t *testing.T) {
+	t.Parallel()
+	typescript(t)
+	const version = "0.20.0"
+	sdk := published(t, "openai-agents-core-"+version, func(dir string) string {
+		found, _ := filepath.Glob(filepath.Join(dir, "node_modules", "@openai", "agents-core", "dist", "index.mjs"))
+		return strings.Join(found, "")
+	}, "@openai/agents-core@"+version)
+	out := testTypeScript(t, "openai.test.ts", "AGENTS="+sdk)
+	t.Logf("judged OpenAI Agents Session (TypeScript, with the SDK's runner): %d tests", countOf(t, out, `(?m)^    ok `))
+}
+
+func TestOpenAISessionSuiteInPython(t *testing.T) {
+	t.Parallel()
+	out := testPython(t, "test_openai")
+	t.Logf("judged OpenAI Agents Session (Python): %d tests", countOf(t, out, `(?m)^test_.* ok$`))
+}
+
+// A session that the SDK itself imports through the store is resumed by the CLI on
+// another host, which sends the model what it would have sent where the session began.
+func TestClaudeStoreSuiteSessionIsResumed(t *testing.T) {
+	t.Parallel()
+	node := typescript(t)
+	sdk, program := fetchedClaudeSDK(t), claudeCode(t)
+	m := newMessagesModel(t, claudeCases["sub-agent"].script...)
+	a := newClaudeHost(t, harness.StartNode(t), program, "project a", m)
+	id := a.works(t, m, claudeCases["sub-agent"])
+	a.clone(t).resumes(t, id)
+	want := m.last(t)
+
+	n := harness.StartNode(t)
+	script := `const { importSessionToStore } = await import(process.env.SDK)
+const { SesslogSessionStore } = await import(process.cwd() + "/ts/claude.ts")
+for (let i = 0; i < 2; i++) await importSessionToStore(process.env.ID, new SesslogSessionStore(), { dir: process.env.PROJECT })`
+	env := []string{"SESS_URL=" + n.URL, "NODE_NO_WARNINGS=1", "SDK=" + sdk, "ID=" + id, "PROJECT=" + a.project, "CLAUDE_CONFIG_DIR=" + a.Path("config")}
+	runClient(t, env, node, "--input-type=module", "-e", script)
+
+	b := newClaudeHost(t, n, program, "else where/é", m)
+	if r := b.runs(t, []string{"resume", id, "--cwd", b.project}, "next question"); r.Code != 0 {
+		t.Fatalf("sessctl resume: %s", r)
+	}
+	if want, got := sameOnHosts(want, a, b), sameOnHosts(m.last(t), a, b); want != got {
+		t.Errorf("the requests differ: %s", differ([]byte(got), []byte(want)))
+	}
+	b.hasFiles(t, id, 2)
+}
