@@ -27,8 +27,8 @@ func claudeCode(tb testing.TB) string {
 	}, "@anthropic-ai/claude-code@2.1.197")
 }
 
-// published returns a program that npm installs, or skips the test.
-func published(tb testing.TB, name string, program func(dir string) string, spec string) string {
+// published returns a program of packages that npm installs, or skips the test.
+func published(tb testing.TB, name string, program func(dir string) string, specs ...string) string {
 	tb.Helper()
 	if testing.Short() {
 		tb.Skip("agents are not fetched: -short is set")
@@ -39,7 +39,7 @@ func published(tb testing.TB, name string, program func(dir string) string, spec
 		tb.Skipf("no judge %s: there is no npm here", name)
 	}
 	dir, err := cached(ctx, name, func(dir string) error {
-		return npm(ctx, dir, "install", "--prefix", dir, "--ignore-scripts", "--no-audit", "--no-fund", spec)
+		return npm(ctx, dir, append([]string{"install", "--prefix", dir, "--ignore-scripts", "--no-audit", "--no-fund"}, specs...)...)
 	})
 	if err == nil && program(dir) == "" {
 		err = errors.New("the package has no program for this platform")

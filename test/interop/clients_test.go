@@ -123,6 +123,44 @@ func TestOpenAISessionSuiteInPython(t *testing.T) {
 	t.Logf("judged OpenAI Agents Session (Python): %d tests", countOf(t, out, `(?m)^test_.* ok$`))
 }
 
+// LangGraph's own validation of checkpointers, and what ours promises beyond it.
+func TestLangGraphSuite(t *testing.T) {
+	t.Parallel()
+	node := typescript(t)
+	vitest := published(t, "langgraph-checkpoint-validation-1.1.1", func(dir string) string {
+		found, _ := filepath.Glob(filepath.Join(dir, "node_modules", "vitest", "vitest.mjs"))
+		return strings.Join(found, "")
+	}, "@langchain/langgraph-checkpoint-validation@1.1.1", "@langchain/langgraph-checkpoint@1.2.2", "@langchain/core@1.4.0", "vitest@4.1.12")
+	dir := t.TempDir()
+	found, err := filepath.Glob(filepath.Join("..", "..", "clients", "ts", "*.ts"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range found {
+		if name := filepath.Base(path); strings.HasPrefix(name, "langgraph") || !strings.HasSuffix(name, ".test.ts") {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(read(t, path)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	r := runVitest(t, node, strings.TrimSuffix(vitest, filepath.Join("/node_modules", "vitest", "vitest.mjs")), dir, "SESS_URL="+harness.StartNode(t).URL)
+	for _, file := range r.Results {
+		if !strings.HasSuffix(file.Name, "langgraph.test.ts") {
+			continue
+		}
+		passed := 0
+		for _, test := range file.Tests {
+			if test.Status == "passed" {
+				passed++
+			}
+		}
+		t.Logf("judged LangGraph checkpointer: %d of %d", passed, len(file.Tests))
+	}
+	if failed := r.failed(); len(failed) > 0 || r.Passed != 720 {
+		t.Errorf("%d passed; failed:\n%s", r.Passed, strings.Join(failed, "\n"))
+	}
+}
+
 // A session that the SDK itself imports through the store is resumed by the CLI on
 // another host, which sends the model what it would have sent where the session began.
 func TestClaudeStoreSuiteSessionIsResumed(t *testing.T) {

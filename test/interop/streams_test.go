@@ -23,11 +23,12 @@ const streamsSuite = "@durable-streams/server-conformance-tests@0.3.6"
 // streamTests is how many tests of the suite a node passes: all but those of subscriptions.
 const streamTests = 332
 
-// A streamsReport is vitest's report, as far as it is used.
-type streamsReport struct {
+// A vitestReport is vitest's report, as far as it is used.
+type vitestReport struct {
 	Passed  int `json:"numPassedTests"`
 	Total   int `json:"numTotalTests"`
 	Results []struct {
+		Name  string
 		Tests []struct {
 			Status   string   `json:"status"`
 			Name     string   `json:"fullName"`
@@ -37,7 +38,7 @@ type streamsReport struct {
 }
 
 // failed returns the tests that failed, each with its first message.
-func (r streamsReport) failed() (all []string) {
+func (r vitestReport) failed() (all []string) {
 	for _, file := range r.Results {
 		for _, test := range file.Tests {
 			if test.Status == "failed" {
@@ -49,32 +50,39 @@ func (r streamsReport) failed() (all []string) {
 	return all
 }
 
-// runStreamsSuite runs the suite against a node. It waits for at most five minutes.
-func runStreamsSuite(t *testing.T, suite, base string) streamsReport {
+// runStreamsSuite runs the suite against a node.
+func runStreamsSuite(t *testing.T, suite, base string) vitestReport {
 	t.Helper()
 	dir := t.TempDir()
 	test := `import { runConformanceTests } from "@durable-streams/server-conformance-tests"
 runConformanceTests({ baseUrl: process.env.STREAMS_URL, longPollTimeoutMs: 500, subscriptions: process.env.SUBSCRIPTIONS === "1" })
 `
-	if err := os.Symlink(filepath.Join(suite, "node_modules"), filepath.Join(dir, "node_modules")); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "streams.test.mjs"), []byte(test), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "streams.test.mjs"), []byte(test), 0o600); err != nil {
+	return runVitest(t, "node", suite, dir, "STREAMS_URL="+base, "SUBSCRIPTIONS=0")
+}
+
+// runVitest runs the tests in dir with the packages installed in modules. It waits for
+// at most five minutes.
+func runVitest(t *testing.T, node, modules, dir string, env ...string) vitestReport {
+	t.Helper()
+	if err := os.Symlink(filepath.Join(modules, "node_modules"), filepath.Join(dir, "node_modules")); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	report := filepath.Join(dir, "report.json")
-	cmd := exec.CommandContext(ctx, "node", filepath.Join(suite, "node_modules", "vitest", "vitest.mjs"), "run", "--root", dir,
+	cmd := exec.CommandContext(ctx, node, filepath.Join(modules, "node_modules", "vitest", "vitest.mjs"), "run", "--root", dir, "--globals",
 		"--reporter=json", "--outputFile="+report, "--testTimeout=30000")
 	cmd.Dir, cmd.WaitDelay = dir, time.Second
-	cmd.Env = append(os.Environ(), "STREAMS_URL="+base, "SUBSCRIPTIONS=0")
+	cmd.Env = append(os.Environ(), env...)
 	out, err := cmd.CombinedOutput() // fails if a test does
 	b, missing := os.ReadFile(report)
 	if missing != nil {
 		t.Fatalf("the suite made no report: %v\n%s", err, out)
 	}
-	var r streamsReport
+	var r vitestReport
 	if err := json.Unmarshal(b, &r); err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +90,7 @@ runConformanceTests({ baseUrl: process.env.STREAMS_URL, longPollTimeoutMs: 500, 
 }
 
 // streamsJudged prints the score of a run.
-func streamsJudged(t *testing.T, what string, r streamsReport) {
+func streamsJudged(t *testing.T, what string, r vitestReport) {
 	t.Helper()
 	t.Logf("judged durable-streams %s: %d of %d", what, r.Passed, r.Total)
 	if failed := r.failed(); len(failed) > 0 || r.Passed < streamTests {
