@@ -61,3 +61,15 @@ test("a fork of a thread keeps its own values", async () => {
   await put(undefined, ["again"], 1);
   assert.deepEqual((await saver.getTuple({ configurable: { thread_id: "t" } }))?.checkpoint.channel_values.list, ["again"]);
 });
+
+test("list without a thread lists the threads of the path", async () => {
+  const path = `lg é/${randomUUID()}/${"long".repeat(20)}`;
+  const saver = new SesslogSaver({ path });
+  for (const thread_id of ["a/b", "ü"]) {
+    const checkpoint = { ...emptyCheckpoint(), id: uuid6(1) };
+    await saver.put({ configurable: { thread_id } }, checkpoint, { source: "input", step: -1, parents: {} }, {});
+  }
+  const found = [];
+  for await (const tuple of new SesslogSaver({ path }).list({})) found.push(tuple.config.configurable?.thread_id);
+  assert.deepEqual(found.sort(), ["a/b", "ü"]);
+});

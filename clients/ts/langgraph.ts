@@ -158,12 +158,14 @@ export class SesslogSaver extends BaseCheckpointSaver {
   }
 
   async #threadIds(): Promise<string[]> {
-    const name = (path: string) => path.replace(/[^A-Za-z0-9-]/g, (c) => (c === "/" ? "__" : `_${c.charCodeAt(0).toString(16).padStart(2, "0")}`));
-    const query = new URLSearchParams({ dialect: "bytestream", limit: "10000", prefix: `ds-${name(this.#path + "/")}` });
+    // The id of a stream's session begins with its path, in which characters are escaped; a long one ends in a hash.
+    const escape = (c: string) => (/[A-Za-z0-9-]/.test(c) ? c : c === "/" ? "__" : "_" + c.charCodeAt(0).toString(16).padStart(2, "0"));
+    const prefix = [..."ds-" + Buffer.from(this.#path + "/").toString("latin1")].map(escape).join("").slice(0, 50);
+    const query = new URLSearchParams({ dialect: "bytestream", limit: "10000", prefix });
     const found = [];
     for (;;) {
-      const page = await this.#client.json("GET", `/v1/sessions?${query}`);
-      for (const row of page.sessions) if (row.name.startsWith(this.#path + "/")) found.push(row.name.slice(this.#path.length + 1));
+      const page: { sessions: { name: string }[]; next?: string } = await this.#client.json("GET", `/v1/sessions?${query}`);
+      for (const { name } of page.sessions) if (name.startsWith(this.#path + "/")) found.push(name.slice(this.#path.length + 1));
       if (!page.next) return found;
       query.set("after", page.next);
     }

@@ -156,7 +156,7 @@ func TestLangGraphSuite(t *testing.T) {
 		}
 		t.Logf("judged LangGraph checkpointer: %d of %d", passed, len(file.Tests))
 	}
-	if failed := r.failed(); len(failed) > 0 || r.Passed != 720 {
+	if failed := r.failed(); len(failed) > 0 || r.Passed != 721 {
 		t.Errorf("%d passed; failed:\n%s", r.Passed, strings.Join(failed, "\n"))
 	}
 }
