@@ -21,10 +21,14 @@ const (
 	maxName = 80
 )
 
-// checkPath returns a 400 unless path can name a stream.
+// checkPath returns a 400 unless path can name a stream, and a 404 for the paths that the
+// protocol reserves for subscriptions.
 func checkPath(path string) error {
 	if path == "" || len(path) > maxPath || !utf8.ValidString(path) || strings.ContainsFunc(path, unicode.IsControl) {
 		return refuse(http.StatusBadRequest, "the path of a stream has 1 to %d bytes of printable UTF-8", maxPath)
+	}
+	if path == "__ds" || strings.HasPrefix(path, "__ds/") {
+		return refuse(http.StatusNotFound, "paths below __ds/ are reserved for subscriptions, which this node does not have")
 	}
 	return nil
 }

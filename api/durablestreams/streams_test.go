@@ -200,6 +200,15 @@ func TestAgentsSessionsAreNotStreams(t *testing.T) {
 	n.want(t, 409, "POST", "agent", "x", plain...)
 }
 
+func TestReservedPathsAreNotStreams(t *testing.T) {
+	t.Parallel()
+	n := start(t, nodetest.Config{})
+	for _, method := range []string{"PUT", "POST", "GET", "HEAD", "DELETE"} {
+		n.want(t, 404, method, "__ds/subscriptions/a", "x", plain...)
+	}
+	n.want(t, 201, "PUT", "a/__ds/b", "", plain...)
+}
+
 func TestLargeBodiesAreRefusedWhole(t *testing.T) {
 	t.Parallel()
 	n := start(t, nodetest.Config{}, func(c *server.Config) { c.MaxLine = 64 << 10 })
