@@ -120,7 +120,7 @@ func (s *Session) admit(st *core.State, q *request, pending []core.Entry) error 
 	if err := checkHeadAllowed(st, q.Head); err != nil {
 		return err
 	}
-	es, err := q.fill(st, pending)
+	es, err := q.fill(st, pending, &s.tally)
 	if err != nil {
 		return err
 	}

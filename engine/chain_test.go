@@ -86,3 +86,43 @@ func TestLinearSessionIsOneChain(t *testing.T) {
 	_, err = s.Append(t.Context(), engine.Append{Writer: mine.Writer, Lines: rawLines([]string{says})})
 	testkit.WantErr(t, err, core.ErrInvalid) // it is closed
 }
+
+// TestPositionsCountReplacedAndForeignEntries appends to a chain whose entries were
+// replaced, and to which another node appended.
+func TestPositionsCountReplacedAndForeignEntries(t *testing.T) {
+	t.Parallel()
+	const id = "00000000-0000-4000-8000-00000000000b"
+	l, ss, b := inMemory()
+	d := openrath.Dialect{}
+	h, err := d.Header(d.NewHeader(core.HeaderFields{ID: id, Time: "2026-01-02T03:04:05.678Z"}))
+	testkit.Must(t, err)
+	s, err := ss.Create(t.Context(), engine.CreateRequest{ID: id, Origin: core.Origin{Dialect: "openrath"}, Header: h})
+	testkit.Must(t, err)
+	const says = `{"record_type": "chunk", "kind": "user", "payload": {"content": "hi"}}`
+	put := func(s *engine.Session, names ...string) {
+		t.Helper()
+		var lines []string
+		for range names {
+			lines = append(lines, says)
+		}
+		_, err := s.Append(t.Context(), engine.Append{Lines: rawLines(lines), ID: deterministic(names...)})
+		testkit.Must(t, err)
+	}
+	put(s, "a", "b")
+	put(open(t, node(l, b), id), "c")
+	put(s, "d")
+	_, err = s.Amend(t.Context(), engine.Amend{Change: func(st *core.State) ([]core.Entry, error) {
+		e, err := d.Entry([]byte(strings.Replace(string(st.Entries[1].Line), "hi", "ho", 1)))
+		return []core.Entry{e}, err
+	}})
+	testkit.Must(t, err)
+	put(s, "e", "f")
+	put(s, "a", "g") // a exists
+	var at []string
+	for _, e := range state(t, s).Entries {
+		_, index, _ := strings.Cut(string(e.Line), `"index": `)
+		index, _, _ = strings.Cut(index, ",")
+		at = append(at, e.ID+index)
+	}
+	testkit.Equal(t, "chunks", "a0 b1 c2 d3 e4 f5 g6", strings.Join(at, " "))
+}

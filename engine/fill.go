@@ -15,7 +15,7 @@ import (
 // fill returns q's lines as entries with an id, a parent and a time. A line whose id
 // exists, in the session or in the same record, gets the parent and the time of that
 // entry, so that a repeated append has identical bytes.
-func (q *request) fill(st *core.State, pending []core.Entry) ([]core.Entry, error) {
+func (q *request) fill(st *core.State, pending []core.Entry, t *tally) ([]core.Entry, error) {
 	leaf := st.Leaf(q.Head)
 	if q.from != nil && st.Heads[q.Head] == nil {
 		leaf = *q.from
@@ -23,7 +23,7 @@ func (q *request) fill(st *core.State, pending []core.Entry) ([]core.Entry, erro
 	if core.AnyInTree(pending) {
 		leaf = st.Dialect.Leaf(pending)
 	}
-	at := newPositions(st, pending)
+	at := newPositions(st, pending, t)
 	es := make([]core.Entry, len(q.lines))
 	for i, line := range q.lines {
 		if q.Loose {
@@ -127,46 +127,4 @@ func checkHeadAllowed(st *core.State, head string) error {
 func chainError(st *core.State) error {
 	return fmt.Errorf("a session of %s is one chain, it has only the head main; fork it with: sessctl fork %s: %w",
 		st.Dialect.Name(), st.ID, core.ErrInvalid)
-}
-
-// positions are the indexes of the entries of a chain, for core.Fields.
-type positions struct {
-	next int // of an entry that is not there yet; 0 where the session is a tree
-	byID map[string]int
-}
-
-// newPositions counts the entries of st, and those that will follow them.
-func newPositions(st *core.State, pending []core.Entry) positions {
-	if !st.Dialect.Linear() {
-		return positions{}
-	}
-	p := positions{next: 1, byID: make(map[string]int, len(st.Entries)+len(pending))}
-	for _, es := range [][]core.Entry{st.Entries, pending} {
-		for _, e := range es {
-			p.put(e)
-		}
-	}
-	return p
-}
-
-// of returns the position of the entry with that id, or the next one.
-func (p *positions) of(id string) int {
-	if place, ok := p.byID[id]; ok && id != "" {
-		return place
-	}
-	return p.next
-}
-
-// add notes an entry of the request unless it exists.
-func (p *positions) add(e core.Entry) {
-	if _, ok := p.byID[e.ID]; !ok && p.next > 0 {
-		p.put(e)
-	}
-}
-
-func (p *positions) put(e core.Entry) {
-	p.byID[e.ID] = p.next
-	if !e.Aside {
-		p.next++
-	}
 }

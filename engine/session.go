@@ -31,6 +31,8 @@ type Session struct {
 	// sentEntries are the entries of the record that build made, nil if they must be read
 	// from its body. Guarded by writeLock.
 	sentEntries []core.Entry
+	// tally counts the entries of st. Guarded by writeLock.
+	tally tally
 	// pendingLines are lines that the log lost and that the session accepts only once it
 	// is out of the trash. Guarded by writeLock.
 	pendingLines []core.Entry
