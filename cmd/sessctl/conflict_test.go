@@ -101,5 +101,5 @@ func TestAppendReportsBranchHead(t *testing.T) {
 	if query != "branch=side&onConflict=branch" {
 		t.Errorf("asked for %q", query)
 	}
-	wantResult(t, f.run("append", testID, "-o", "json"), 0, `"head":"side"}`, "")
+	wantResult(t, f.run("append", testID, "-o", "json"), 0, `"head":"side","cursor":"0"}`, "")
 }

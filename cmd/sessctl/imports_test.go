@@ -177,7 +177,7 @@ func TestImportCountsFilesOfDeletedSessions(t *testing.T) {
 	want := "sessctl: 9 files: 7 unchanged, 2 of sessions in the trash or erased\nsessctl: list the trash with: sessctl ls --deleted, and restore a session with: sessctl rm --undo SESSION\n"
 	wantResult(t, k.run("import", dir), 0, "", want)
 	wantResult(t, k.run("import", "--again", dir), 0, "", "2 of sessions in the trash or erased")
-	wantResult(t, k.run("import", "-o", "json", dir), 0, `"session":"session-003","created":false,"entries":0,"blobs":0,"skipped":[],"version":"","seq":"0","deleted":true}`, "")
+	wantResult(t, k.run("import", "-o", "json", dir), 0, `"session":"session-003","created":false,"entries":0,"blobs":0,"skipped":[],"version":"","seq":"0","deleted":true,"cursor":"0"}`, "")
 	for _, again := range []string{"--again", "--again=false"} {
 		wantResult(t, k.run("import", again, filepath.Join(dir, "cwd-1", "s003.jsonl")), cli.ExitDeleted, "",
 			"s003.jsonl: session session-003 is in the trash, or was erased\nhint: if it is in the trash, restore it and import the file again: sessctl rm --undo session-003\n")

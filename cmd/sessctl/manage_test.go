@@ -24,7 +24,7 @@ func TestBranchWithASummary(t *testing.T) {
 		sent, head, key = string(b), r.Header.Get(api.HeaderHead), r.Header.Get(api.HeaderIdempotency)
 		_ = json.NewEncoder(w).Encode(core.Receipt{IDs: []string{"e9"}, Cursor: core.Cursor{Seq: 4}, Stored: 1})
 	})
-	want := `{"session":"` + testID + `","head":"main","leaf":"e9","seq":"4-0000000000000000"}`
+	want := `{"session":"` + testID + `","head":"main","leaf":"e9","seq":"4-0000000000000000","cursor":"4-0000000000000000"}`
 	wantResult(t, f.run("move-head", testID, "e1", "--summary", "tried", "--details", `{"a":1}`, "-o", "json"), 0, want, "")
 	if sent != `{"at":{"id":"e1"},"summary":"tried","details":{"a":1}}` || head != "main" || key == "" {
 		t.Errorf("sent %s, head %q, key %q", sent, head, key)
@@ -82,7 +82,7 @@ func TestContinueAndNarrowListings(t *testing.T) {
 	})
 	f.Answers("GET /v1/sessions/"+testID, api.Info{Log: api.LogInfo{Session: testID, Cursor: core.Cursor{Seq: 3}}})
 	f.Answers("POST /v1/sessions", api.Created{ID: "made-0001"})
-	wantResult(t, f.run("new", "--continue", "--cwd", "/work", "-o", "json"), 0, `{"id":"`+testID+`","seq":"3-0000000000000000"}`, "")
+	wantResult(t, f.run("new", "--continue", "--cwd", "/work", "-o", "json"), 0, `{"id":"`+testID+`","seq":"3-0000000000000000","cursor":"3-0000000000000000"}`, "")
 	if query != "cwd=%2Fwork&dialect=pi&limit=1" {
 		t.Errorf("asked for %s", query)
 	}

@@ -57,9 +57,9 @@ Files of more than 512 MiB cannot be read directly: import them.`,
 - Data from agents (header, entries, contexts) is passed on as the agent wrote
   it, including number formats and escapes. On a terminal, control characters
   are escaped.
-- cursor, --after, and seq if it is a string are cursors, such as
-  12-9f86d081884c7d65. They are opaque and valid on every node. A seq that is a
-  number is the number of a record, as in ls, heads, tail and claims.
+- cursor and --after are cursors, such as 12-9f86d081884c7d65. They are opaque
+  and valid on every node. seq is the number of a record; where it is a string,
+  it equals cursor, for scripts from before cursor was there.
 - Times are in RFC 3339.
 - holder and former are claims: agent, host, by, since, writer, epoch, seq.
 - life says whether the holder of a claim seems to be active: state (alive,

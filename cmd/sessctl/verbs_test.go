@@ -52,7 +52,7 @@ func TestAppendSendsLinesAsTheyAre(t *testing.T) {
 	if h.Get(api.HeaderHead) != "side" || h.Get(api.HeaderWriter) != "w" || h.Get("If-Match") != "3-0000000000000000" || len(h.Get(api.HeaderIdempotency)) != 26 {
 		t.Errorf("headers %v", h)
 	}
-	wantResult(t, f.run("append", testID, "--key", "k", "-o", "json"), 0, `{"ids":["a","b"],"seq":"7-0000000000000000","stored":1,"blobs":2}`+"\n", "")
+	wantResult(t, f.run("append", testID, "--key", "k", "-o", "json"), 0, `{"ids":["a","b"],"seq":"7-0000000000000000","stored":1,"blobs":2,"cursor":"7-0000000000000000"}`+"\n", "")
 	if h.Get(api.HeaderIdempotency) != "k" {
 		t.Errorf("headers %v", h)
 	}
@@ -228,7 +228,7 @@ func TestResume(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
 	path := filepath.Join(dir, talkFile)
 	wantResult(t, f.run("resume", testID, "--dir", dir, "-o", "json"), 0,
-		fmt.Sprintf(`{"id":%q,"path":%q,"head":"main","writer":"w1","epoch":2,"seq":"4-0000000000000000","cwd":{"from":"/","cwd":"/"},"former":{"agent":"omp","host":"b-host","writer":"w0"},"life":{"state":"unknown"}}`+"\n", testID, path), "")
+		fmt.Sprintf(`{"id":%q,"path":%q,"head":"main","writer":"w1","epoch":2,"seq":"4-0000000000000000","cwd":{"from":"/","cwd":"/"},"former":{"agent":"omp","host":"b-host","writer":"w0"},"life":{"state":"unknown"},"cursor":"4-0000000000000000"}`+"\n", testID, path), "")
 	testkit.WantFiles(t, dir, map[string]string{talkFile: talk("a", "b")})
 
 	// Replaces an older file of the session and keeps its mode.
@@ -304,7 +304,7 @@ func TestResumeDryRunChangesNothing(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
 	wantResult(t, f.run("resume", testID, "--dir", dir, "--dry-run"), 0, filepath.Join(dir, talkFile)+
 		"\n  would be written, as of 4-0000000000000000; head main of "+testID+" is held by omp on b-host, not known to be alive\n", "")
-	wantResult(t, f.run("resume", testID, "--dir", dir, "--dry-run", "-o", "json"), 0, `"holder":{"agent":"omp","host":"b-host","writer":"w0"},"life":{"state":"unknown"},"dryRun":true}`, "")
+	wantResult(t, f.run("resume", testID, "--dir", dir, "--dry-run", "-o", "json"), 0, `"holder":{"agent":"omp","host":"b-host","writer":"w0"},"life":{"state":"unknown"},"dryRun":true,"cursor":"4-0000000000000000"}`, "")
 	if fileExists(dir) || claims.Load() > 0 || fileExists(filepath.Join(f.home, ".local")) {
 		t.Error("it has done something")
 	}
@@ -541,13 +541,13 @@ func TestBranchAndForkAndNew(t *testing.T) {
 	}
 	f.Mux.HandleFunc("POST /v1/sessions", made)
 	f.Mux.HandleFunc("POST /v1/sessions/"+testID+"/fork", made)
-	wantResult(t, f.run("move-head", testID, "--at", "e1", "--head", "side", "-o", "json"), 0, `{"session":"`+testID+`","head":"side","leaf":"e1","seq":"9-0000000000000000"}`, "")
+	wantResult(t, f.run("move-head", testID, "--at", "e1", "--head", "side", "-o", "json"), 0, `{"session":"`+testID+`","head":"side","leaf":"e1","seq":"9-0000000000000000","cursor":"9-0000000000000000"}`, "")
 	wantResult(t, f.run("move-head", testID, "--at", "null", "-o", "json"), 0, `"leaf":null`, "")
 	if at != `main {"at":{"none":true}}` {
 		t.Errorf("sent %s", at)
 	}
 	wantResult(t, f.run("fork", testID, "--at", "e1", "--id", "forked-01"), 0, "forked-01\n", "")
-	wantResult(t, f.run("new", "-o", "json", "--id", "made-0001"), 0, `{"id":"made-0001","seq":"1-0000000000000000"}`, "")
+	wantResult(t, f.run("new", "-o", "json", "--id", "made-0001"), 0, `{"id":"made-0001","seq":"1-0000000000000000","cursor":"1-0000000000000000"}`, "")
 	if id := strings.TrimSpace(f.run("new").out); len(id) != 36 {
 		t.Errorf("%q is no new id", id)
 	}

@@ -80,7 +80,7 @@ then resumed. What is lost is printed.
 
 --dry-run shows what would be done and who holds the head.
 
-With -o json: one object with id, path, head, writer, epoch, seq (the cursor), cwd
+With -o json: one object with id, path, head, writer, epoch, cursor, cwd
 (from, cwd, why, gone), former (the claim that this one replaced), life (of its
 holder: state, seen, host), and if there was another file: lacked (lines, torn),
 brought (head: where the lines are), aside (where the file is). With --dry-run

@@ -45,7 +45,7 @@ applies after a sessctl that was killed.
 
 At the end one line names the session, or says why nothing of it is in the log.
 With -o json: one object on standard error with sessions, an array with session,
-dialect, path, head, seq (the cursor), waiting (lines that no node has accepted
+dialect, path, head, cursor, waiting (lines that no node has accepted
 yet), parted (the session diverged), holder (of the head), shared (another run on
 this host follows the file) and error; and earlier, the same of sessions with
 lines that earlier runs did not store, with stored, how many lines are in the log now.`,

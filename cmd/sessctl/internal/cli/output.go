@@ -83,7 +83,21 @@ func (a *App) PrintJSON(v any) error {
 	if err := enc.Encode(v); err != nil {
 		return err
 	}
-	return a.PrintRaw(b.Bytes())
+	return a.PrintRaw(withCursor(b.Bytes()))
+}
+
+// withCursor returns an object whose member seq is a cursor with the same as its member
+// cursor. Elsewhere seq is a number.
+func withCursor(object []byte) []byte {
+	if !bytes.Contains(object, []byte(`"seq":"`)) {
+		return object
+	}
+	var v struct{ Seq, Cursor json.RawMessage }
+	if json.Unmarshal(object, &v) != nil || v.Cursor != nil || !bytes.HasPrefix(v.Seq, []byte(`"`)) {
+		return object
+	}
+	end := bytes.LastIndexByte(object, '}')
+	return slices.Concat(object[:end], []byte(`,"cursor":`), v.Seq, object[end:])
 }
 
 // PrintRaw prints lines of JSON unchanged. On a terminal, control characters are

@@ -108,6 +108,11 @@ func (a *App) InLogOrTrash(ctx context.Context, arg string, trash bool) (*client
 	return node, id, err
 }
 
+// NotInTrash is the error of restoring a session that is not in the trash.
+func NotInTrash(id core.SessionID) error {
+	return Hintf(fmt.Errorf("session %s is not in the trash%w", id, hint.Silent(core.ErrNotFound)), "list the trash with: sessctl ls --deleted")
+}
+
 // maxCandidates is how many sessions the error of an ambiguous prefix names.
 const maxCandidates = 5
 
@@ -130,7 +135,7 @@ func resolve(ctx context.Context, node *client.Client, arg string, trash bool) (
 	case string(id) == arg:
 		return id, nil // some verbs read what is in the trash
 	case trash:
-		return "", Hintf(fmt.Errorf("session %s is not in the trash%w", id, hint.Silent(core.ErrNotFound)), "list the trash with: sessctl ls --deleted")
+		return "", NotInTrash(id)
 	default:
 		return "", Hintf(fmt.Errorf("session %s is in the trash%w", id, hint.Silent(core.ErrDeleted)), "restore it with: sessctl rm --undo %s", id)
 	}

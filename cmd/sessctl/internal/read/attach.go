@@ -33,7 +33,7 @@ attach only reads. If the node fails, it waits and then continues at the same
 place, also through another node of --url.
 
 With -o json: one object per line for each entry, and for each record without
-entries: seq (the cursor of its record; for the first turns the cursor at which
+entries: cursor (that of its record; for the first turns the cursor at which
 the session was read), head, kind (append, amend, redact, claim, release, head
 and others), time, and entry, or body for kinds without entries.`,
 		Example: `sessctl attach 019a

@@ -45,7 +45,7 @@ returned.
 If the answer is lost, repeat the append with the same --key, on any node: the
 lines are stored once.
 
-With -o json: one object with ids (of each line, in order), seq (the cursor),
+With -o json: one object with ids (of each line, in order), cursor,
 stored (lines that were new), blobs, and head if the lines are on a branch.`,
 		Example: `sessctl append 019a <lines.jsonl
 sessctl append 019a --kind message --text "Continue."

@@ -22,7 +22,7 @@ the tree, as new entries at the end. With --whole it copies all entries, and its
 head points to the same entry. The new session stores where it came from; the old
 one does not change.
 
-With -o json: one object with id and seq (the cursor).`,
+With -o json: one object with id and cursor.`,
 		Example: `sessctl fork 019a
 sessctl fork 019a --at a1b2c3d4`,
 		Args: cobra.ExactArgs(1),

@@ -77,7 +77,7 @@ implies.
 With -o json: one object per line for each file, also for unchanged ones: file (as
 given), id (the file's own session id), session (its id in the log), entries (the
 new ones), head (if not main), blobs, skipped (line, error), created (the session
-is new), version (the file's format), seq (the cursor), and original (the digest
+is new), version (the file's format), cursor, and original (the digest
 of the kept file) if there is one. Of several files, deleted is true if the
 session is in the trash or was erased.`,
 		Example: `sessctl import

@@ -28,7 +28,7 @@ Both must have the same dialect. The model sees both, one after the other; but i
 OTHER has a compaction, its agent shows only the entries from there on. Then the
 opposite order is better.
 
-With -o json: one object with id, seq (the cursor) and, if OTHER has a
+With -o json: one object with id, cursor and, if OTHER has a
 compaction, hidden.`,
 		Example: `sessctl merge 019a 019b
 sessctl merge 019a 019a@experiment`,

@@ -27,7 +27,7 @@ With --summary an entry that summarizes the abandoned branch is appended to the
 head, in the format of the session's agent.
 
 With -o json: one object with session, head, leaf (null for before all entries)
-and seq (the cursor).`,
+and cursor.`,
 		Example: `sessctl move-head 019a a1b2c3d4
 sessctl move-head 019a a1b2c3d4 --head experiment`,
 		Args: cobra.RangeArgs(1, 2),

@@ -34,7 +34,7 @@ session that another session's agent starts, compress for one that begins with a
 summary of others (append it with sessctl append), or any other kind of lineage.
 Without --kind, --parent is only a field of the header.
 
-With -o json: one object with id and seq (the cursor).`,
+With -o json: one object with id and cursor.`,
 		Example: `sessctl new
 sessctl new --continue`,
 		Args: cobra.NoArgs,

@@ -85,6 +85,10 @@ func (a app) rm(ctx context.Context, arg, why string, undo bool) error {
 	}
 	n := a.Notice(why)
 	if undo {
+		// The listing does not decide about a complete id.
+		if info, err := node.Info(ctx, string(id)); err == nil && info.Log.Deleted == nil {
+			return cli.NotInTrash(id)
+		}
 		if err := node.Undelete(ctx, string(id), n); err != nil {
 			return err
 		}
