@@ -3,6 +3,7 @@ package agents
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 
 	"github.com/sesslog/sesslog/api/client"
@@ -29,17 +30,27 @@ func (a app) handOff(ctx context.Context, node *client.Client, id core.SessionID
 	for _, l := range done.Lost {
 		a.Notef("lost in the format of %s: %d × %s", as, l.Count, l.What)
 	}
-	if as == (opencode.Dialect{}).Name() {
-		// opencode writes events after those that it was given, which the log must have.
-		file, _, err := dialect.Read(as, data)
-		if err != nil {
-			return "", err
-		}
-		data = opencode.AsEvents(file.Header, file.Entries)
+	importOf := func(data []byte) (core.SessionID, error) {
+		made, err := node.Import(ctx, bytes.NewReader(data), int64(len(data)), client.ImportOptions{Dialect: as, By: a.Host().By, Parent: string(id), Kind: string(lineage.Convert)})
+		return core.SessionID(made.Session), err
 	}
-	made, err := node.Import(ctx, bytes.NewReader(data), int64(len(data)), client.ImportOptions{Dialect: as, By: a.Host().By, Parent: string(id), Kind: string(lineage.Convert)})
+	if as != (opencode.Dialect{}).Name() {
+		return importOf(data)
+	}
+	// opencode writes events after those that it was given, which the log must have.
+	file, _, err := dialect.Read(as, data)
 	if err != nil {
 		return "", err
 	}
-	return core.SessionID(made.Session), nil
+	to, err := importOf(opencode.AsEvents(file.Header, file.Entries))
+	if !errors.Is(err, core.ErrConflict) {
+		return to, err
+	}
+	// opencode continued the conversion, and the session continued, too. A session of
+	// opencode has no branches, so what the session is now becomes another one.
+	file.Header.ID = string(id) + " at " + done.Cursor.String()
+	if to, err = importOf(opencode.AsEvents(file.Header, file.Entries)); err == nil {
+		a.Notef("both the session and its conversion continued, so it is converted into another session")
+	}
+	return to, err
 }
