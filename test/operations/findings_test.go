@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -54,7 +55,7 @@ var findings = []finding{
 	{name: "B15: bench is a verb of sessnode", command: "bench", code: 2, shows: `unknown verb`},
 	{name: "B16: the states of ls are completed", command: "__complete ls --state ", shows: `claimed\ninterrupted`},
 	{name: "B16: no session is completed as an entry", command: "__complete move-head 7a1c ", lacks: otherID},
-	{name: "B17: heads fit the screen", test: "test/operations TestScreens"},
+	{name: "B17: heads fit the screen", command: "heads 7b1c", shows: `main  a1b2c3d4  -      bob@couch, `, lacks: "since"},
 	{name: "B18: an export has the lines as they were stored", command: "export 7b1c", shows: `^\{"type":"session","version":3,"id":"7b1c`},
 	{name: "names: model-input and contexts", command: "help --all", shows: `(?s)\n +model-input .*\n +contexts `, lacks: `\n +context `},
 	{name: "names: retain and claim", command: "help --all", lacks: `\n +hold `},
@@ -87,6 +88,9 @@ func TestFindings(t *testing.T) {
 	}
 	h.Do(t, "import", "one.jsonl", "other.jsonl")
 	h.Do(t, "merge", "7a1c", "7b1c")
+	if _, err := node.Client().Claim(harness.Timeout(t), otherID, core.ClaimRequest{Agent: "pi", Host: "couch", By: "bob"}); err != nil {
+		t.Fatal(err)
+	}
 	node.Kill()
 	node.Start(t)
 	if log := node.Log(); strings.Contains(log, "WARN") { // B19: a start after kill -9 warns of nothing that it repairs

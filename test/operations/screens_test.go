@@ -49,6 +49,7 @@ var screens = [][]string{
 	{"status"},
 	{"top", "--times", "1", "--every", "100ms"},
 	{"watch", "--once", "port.jsonl"},
+	{"run", "--", "pi", "-p", "Deploy it."},
 	{"resume", "7f3a", "--no-start", "--dir", "elsewhere"},
 }
 
@@ -93,7 +94,10 @@ func screensAt(t *testing.T, size pty.Winsize) []byte {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	ann := &harness.Host{Dir: dir, URL: node.URL, Env: []string{"USER=ann", "TERM=xterm", "PAGER=cat", "SESS_PAGER=cat"}}
+	ann := &harness.Host{Dir: dir, URL: node.URL, Env: []string{"USER=ann", "TERM=xterm", "PAGER=cat", "SESS_PAGER=cat", "PATH=" + dir + ":" + os.Getenv("PATH")}}
+	if err := os.WriteFile(dir+"/pi", []byte(deployingPi), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	bob := &harness.Host{Dir: t.TempDir(), URL: node.URL, Env: []string{"USER=bob"}}
 	now := time.Now().UTC()
 	write(t, dir+"/port.jsonl", piFile(portID, "/home/ann/site", "Fix the port", now.Add(-30*time.Hour), 0.21,
@@ -170,6 +174,19 @@ func onTerminal(t *testing.T, h *harness.Host, size pty.Winsize, args []string) 
 	}
 	return strings.Join(lines, "\n") + "\n"
 }
+
+// deployingPi stands for pi: it writes a session of one turn.
+const deployingPi = `#!/bin/sh
+sessions=$HOME/.pi/agent/sessions/--site--
+id=90d10000-1111-4222-8333-944455556666
+mkdir -p $sessions
+cat > $sessions/2026-01-05T09-00-00-000Z_$id.jsonl <<END
+{"type":"session","version":3,"id":"$id","timestamp":"2026-01-05T09:00:00.000Z","cwd":"$PWD"}
+{"type":"message","id":"a1b2c3d1","parentId":null,"timestamp":"2026-01-05T09:00:01.000Z","message":{"role":"user","content":"Deploy it."}}
+{"type":"message","id":"a1b2c3d2","parentId":"a1b2c3d1","timestamp":"2026-01-05T09:00:02.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Deployed."}]}}
+END
+echo Deployed.
+`
 
 // lastWords end the session of TestScreens.
 const lastWords = "the health check passes."

@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/session/catalog"
 )
 
@@ -64,10 +65,13 @@ func RowState(r catalog.Row) string {
 // person that stored it first.
 func RowWho(r catalog.Row) string {
 	if r.Holder != nil {
-		return Join("@", cmp.Or(r.Holder.By, r.Holder.Agent), r.Holder.Host)
+		return Who(r.Holder)
 	}
 	return r.By
 }
+
+// Who returns the person, or else the agent, and the host of a claim.
+func Who(c *core.Claim) string { return Join("@", cmp.Or(c.By, c.Agent), c.Host) }
 
 // RowDoing returns the activity of a session: a writer holds it, its agent waits for
 // its user, or nothing.

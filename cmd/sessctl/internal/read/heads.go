@@ -1,6 +1,7 @@
 package read
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -59,7 +60,7 @@ func (a app) printHeads(hs api.Heads) error {
 		}
 		held := "-"
 		if h.Claim != nil {
-			held = cli.Join(", ", a.ClaimText(h.Claim), a.LifeText(h.Life))
+			held = cli.Join(", ", cmp.Or(cli.Who(h.Claim), h.Claim.Writer), a.LifeText(h.Life))
 		}
 		g.Row(h.Head, at, apart, held, kind, text)
 	}
