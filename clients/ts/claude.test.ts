@@ -153,6 +153,15 @@ describe("promises", () => {
     assert.equal((await store.load(foreign))?.length, 1);
     assert.ok(ids(await store.listSessions(foreign.projectKey)).includes(k.sessionId));
   });
+  test("a session of another agent is not taken for one", async () => {
+    const k = session();
+    const made = await fetch(`${process.env.SESS_URL}/v1/sessions`, { method: "POST", body: JSON.stringify({ id: k.sessionId, cwd: "/home/me/site" }) });
+    assert.equal(made.status, 201);
+    const store = new SesslogSessionStore();
+    assert.equal(await store.load(k), null);
+    await store.append(k, [entry({})]);
+    assert.deepEqual(await store.load(k), [entry({})]);
+  });
   test("a transcript of a sub-agent that was deleted can be appended again", async () => {
     const store = fresh();
     for (let i = 0; i < 3; i++) {

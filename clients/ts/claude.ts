@@ -39,6 +39,7 @@ type Row = { id: string; cwd: string; entries: number; seq: number; modified: st
 const mainFile = "main.jsonl";
 const removals = "files/.removed.jsonl"; // names transcripts of sub-agents that were deleted alone
 const pieceSize = 256 << 10; // bytes that an envelope holds
+const maxSessions = 1000; // of which is remembered what the log has
 
 export class SesslogSessionStore {
   readonly listSessionSummaries?: (projectKey: string) => Promise<SessionSummaryEntry[]>;
@@ -107,11 +108,13 @@ export class SesslogSessionStore {
     const name = nameOf(key);
     const id = this.#sessions.has(name) ? undefined : await this.#find(key);
     const session = this.#sessions.get(name) ?? (id ? await this.#read(id) : new Session());
+    session.files.clear(); // only what was read is kept there
     const lines = entries.flatMap((e) => session.lines(fileOf(key), e));
     this.#sessions.delete(name); // if it fails, what the log has is read again
     if (session.id) await this.#send(session.id, lines);
     else session.id = await this.#create(key, entries, lines);
     this.#sessions.set(name, session);
+    if (this.#sessions.size > maxSessions) this.#sessions.delete(this.#sessions.keys().next().value!);
   }
 
   #send(id: string, lines: Line[]): Promise<void> {
@@ -149,7 +152,8 @@ export class SesslogSessionStore {
   async #find(key: { projectKey: string; sessionId: string }): Promise<string | undefined> {
     for (const id of this.#names(key)) {
       const info = await this.#info(id);
-      if (info?.cwd !== undefined && !info.log.deleted && this.#sessionId(key.projectKey, id, info.cwd)) return id;
+      if (info?.log.dialect !== "claude" || info.log.deleted) continue;
+      if (this.#sessionId(key.projectKey, id, info.cwd)) return id;
     }
   }
 
@@ -170,7 +174,7 @@ export class SesslogSessionStore {
     throw new Error(`session ${key.sessionId} of project ${key.projectKey} was deleted\nhint: sessctl undelete`);
   }
 
-  async #info(id: string): Promise<{ cwd?: string; log: { deleted?: unknown } } | undefined> {
+  async #info(id: string): Promise<{ cwd: string; log: { dialect: string; deleted?: unknown } } | undefined> {
     try {
       return await this.#client.json("GET", `/v1/sessions/${encodeURIComponent(id)}`);
     } catch (error) {

@@ -23,6 +23,8 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { Client, type ClientOptions } from "./client.ts";
 import { Stream } from "./stream.ts";
 
+const maxThreads = 100; // in memory
+
 export interface SaverOptions extends ClientOptions {
   /** Where streams are, below /v1/stream/. Default: langgraph. */
   path?: string;
@@ -142,8 +144,10 @@ export class SesslogSaver extends BaseCheckpointSaver {
   }
 
   #thread(threadId: string): Thread {
-    let thread = this.#threads.get(threadId);
-    if (!thread) this.#threads.set(threadId, (thread = new Thread(new Stream(this.#client, [...this.#path.split("/"), threadId]))));
+    const thread = this.#threads.get(threadId) ?? new Thread(new Stream(this.#client, [...this.#path.split("/"), threadId]));
+    this.#threads.delete(threadId); // so that the first is the one that was not used for longest
+    this.#threads.set(threadId, thread);
+    if (this.#threads.size > maxThreads) this.#threads.delete(this.#threads.keys().next().value!);
     return thread;
   }
 

@@ -17,6 +17,7 @@ from .client import Client, Problem, dumps
 _MAIN = "main.jsonl"
 _REMOVALS = "files/.removed.jsonl"  # names transcripts of sub-agents that were deleted alone
 _PIECE = 256 << 10  # bytes that an envelope holds
+_MAX_SESSIONS = 1000  # of which is remembered what the log has
 
 
 class SesslogSessionStore:
@@ -43,12 +44,15 @@ class SesslogSessionStore:
             if session is None:
                 found = await self._find(key)
                 session = await self._read(found) if found else _Session()
+            session.files.clear()  # only what was read is kept there
             lines = [line for e in entries for line in session.lines(_file(key), e)]
             if session.id:
                 await self._append(session.id, lines)
             else:
                 session.id = await self._create(key, entries, lines)
             self._sessions[name] = session
+            if len(self._sessions) > _MAX_SESSIONS:
+                del self._sessions[next(iter(self._sessions))]
 
     async def load(self, key):
         found = await self._find(key)
@@ -134,7 +138,9 @@ class SesslogSessionStore:
                 if problem.code in ("not-found", "deleted"):
                     continue
                 raise
-            if not info["log"].get("deleted") and self._session_id(key["project_key"], name, info.get("cwd", "")):
+            if info["log"]["dialect"] != "claude" or info["log"].get("deleted"):
+                continue
+            if self._session_id(key["project_key"], name, info.get("cwd", "")):
                 return name
         return None
 
