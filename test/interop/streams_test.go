@@ -5,12 +5,12 @@ package interop_test
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -120,40 +120,47 @@ func TestDurableStreamsSuite(t *testing.T) {
 }
 
 // The suite runs against one of three nodes, of which another is killed and started
-// again.
+// again meanwhile.
 func TestDurableStreamsSuiteAgainstCluster(t *testing.T) {
 	suite := fetchedStreamsSuite(t)
 	nodes := harness.StartCluster(t, 3, harness.StartBucket(t), "--streams-poll", "500ms")
 	base := nodes[0].Client().Base
 	done := make(chan struct{})
-	killed := make(chan error, 1)
-	go func() { killed <- killOnceBusy(t, nodes[2], base, done) }()
-	r := runStreamsSuite(t, suite, base)
-	close(done)
-	if err := <-killed; err != nil {
-		t.Fatal(err)
-	}
-	nodes[2].Start(t)
-	streamsJudged(t, "against three nodes, one killed", r)
+	var r vitestReport
+	t.Run("both", func(t *testing.T) {
+		t.Run("suite", func(t *testing.T) {
+			t.Parallel()
+			defer close(done)
+			r = runStreamsSuite(t, suite, base)
+		})
+		t.Run("restart", func(t *testing.T) {
+			t.Parallel()
+			awaitStreams(t, base, 50, done)
+			nodes[2].Kill()
+			awaitStreams(t, base, 100, done)
+			nodes[2].Start(t)
+		})
+	})
+	streamsJudged(t, "against three nodes, one killed and started again", r)
 }
 
-// killOnceBusy kills a node once the suite has made streams through base.
-func killOnceBusy(t *testing.T, n *harness.Node, base string, done <-chan struct{}) error {
+// awaitStreams waits until the suite has made n streams through base.
+func awaitStreams(t *testing.T, base string, n int, done <-chan struct{}) {
+	t.Helper()
 	for {
 		select {
 		case <-done:
-			return fmt.Errorf("the suite ended before it made streams")
+			t.Fatal("the suite ended before it made streams")
 		case <-time.After(100 * time.Millisecond):
 		}
-		res, err := http.Get(base + "/v1/sessions?dialect=bytestream&limit=50")
+		res, err := http.Get(base + "/v1/sessions?dialect=bytestream&limit=" + strconv.Itoa(n))
 		if err != nil {
 			continue
 		}
 		b, _ := io.ReadAll(res.Body)
 		_ = res.Body.Close()
-		if strings.Count(string(b), `"bytestream"`) >= 50 {
-			n.Kill()
-			return nil
+		if strings.Count(string(b), `"bytestream"`) >= n {
+			return
 		}
 	}
 }
