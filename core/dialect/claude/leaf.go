@@ -2,6 +2,7 @@ package claude
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/envelope"
@@ -126,15 +127,7 @@ func (d Dialect) LeafAfter(was core.Leaf, added, es []core.Entry, find func(stri
 	if last >= 0 {
 		to = leafOf(added, last)
 	}
-	way := map[string]bool{} // to the head, before and now
-	for _, l := range []core.Leaf{was, to} {
-		id, _ := l.ID()
-		for id != "" && !way[id] {
-			way[id] = true
-			e, _ := find(id)
-			id = e.Parent
-		}
-	}
+	way := sync.OnceValue(func() map[string]bool { return wayTo(find, was, to) }) // as long as the session
 	for i, e := range slices.Backward(es) {
 		p, ok := promptOf(e)
 		switch isNew := i >= len(es)-len(added); {
@@ -143,7 +136,7 @@ func (d Dialect) LeafAfter(was core.Leaf, added, es []core.Entry, find func(stri
 			return core.NoLeaf
 		case p.empty:
 			return to
-		case isNew || way[p.leaf]:
+		case isNew || way()[p.leaf]:
 			if _, there := find(p.leaf); !there || leadsTo(p.leaf, to, find, len(es)) {
 				return to
 			}
@@ -151,6 +144,20 @@ func (d Dialect) LeafAfter(was core.Leaf, added, es []core.Entry, find func(stri
 		}
 	}
 	return to
+}
+
+// wayTo returns the ids on the paths to leaves.
+func wayTo(find func(string) (core.Entry, bool), leaves ...core.Leaf) map[string]bool {
+	way := map[string]bool{}
+	for _, l := range leaves {
+		id, _ := l.ID()
+		for id != "" && !way[id] {
+			way[id] = true
+			e, _ := find(id)
+			id = e.Parent
+		}
+	}
+	return way
 }
 
 func lastPromptIn(es []core.Entry) (p lastPrompt, ok bool) {
