@@ -109,18 +109,39 @@ const longWord = 60
 
 // tidy returns s without control characters and base64, cut to most bytes.
 func tidy(s string, most int) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	s = strings.Map(func(r rune) rune {
-		if r != '\n' && unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, s)
-	s = strings.TrimSpace(withoutBase64(s))
+	if !isPlain(s) {
+		s = strings.ToValidUTF8(s, "\uFFFD")
+		s = withoutBase64(strings.Map(func(r rune) rune {
+			if r != '\n' && unicode.IsControl(r) {
+				return ' '
+			}
+			return r
+		}, s))
+	}
+	s = strings.TrimSpace(s)
 	if len(s) > most {
 		s = strings.ToValidUTF8(s[:most], "")
 	}
 	return s
+}
+
+// isPlain reports whether s is ASCII without control characters, and has no word that
+// is long enough to be base64, as most texts.
+func isPlain(s string) bool {
+	word := 0
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c < ' ' && c != '\n' || c >= 0x7F:
+			return false
+		case !isBase64(c):
+			word = 0
+		case word+1 >= longWord:
+			return false
+		default:
+			word++
+		}
+	}
+	return true
 }
 
 // withoutBase64 returns s with an ellipsis for each long run of base64.
