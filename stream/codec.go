@@ -110,11 +110,12 @@ type headers struct {
 	values []string
 }
 
-// maxHeaders is how many headers a message has at most, with those of the server.
-const maxHeaders = 16
+// usualHeaders is how many headers a message has room for, with those of the server. The
+// map of a few more would have twice the size.
+const usualHeaders = 14
 
 func newHeaders() *headers {
-	return &headers{make(nats.Header, maxHeaders), make([]string, 0, maxHeaders)}
+	return &headers{make(nats.Header, usualHeaders), make([]string, 0, usualHeaders)}
 }
 
 func (h *headers) set(key, value string) {
