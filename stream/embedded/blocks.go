@@ -19,10 +19,11 @@ import (
 // length of the subject (2), the subject, the length of the headers (4) if there are any,
 // headers, body, and a checksum of 8 bytes.
 //
-// If the first record of a block is damaged, JetStream lists as lost every sequence from 1
-// to the last one that its index names. If a later record has a sequence that is too high,
-// it lists all up to that one. Sequences of a log begin at about 10^15, so it would take
-// all memory. Without the index, it checks every record, and truncates the block.
+// If JetStream cannot read a block by its index, and a record that the index does not count
+// any more or the first one that it counts is damaged, it lists as lost every sequence from 1
+// to the last one that the index names. If a record has a sequence that is too high, it lists
+// all up to that one. Sequences of a log begin at about 10^15, so it would take all memory.
+// Without the index, it checks every record, and truncates the block.
 const (
 	recordHeader = 22
 	recordSum    = 8
@@ -30,7 +31,6 @@ const (
 	hasHeaders   = 1 << 31 // in the length
 	erased       = 1 << 63 // in the sequence: a deleted message
 	tombstone    = 1 << 62 // in the sequence: a note of one
-	maxGap       = 1 << 24 // between sequences of a block, which has fewer records
 )
 
 // errRecord means that a record of a block is damaged.
@@ -65,7 +65,7 @@ func dropIndexes(dir string) (dropped []string, err error) {
 }
 
 // hasDamagedBlock reports whether a block in msgs has a damaged record before the first
-// live one, or a sequence that is too high.
+// live one, or a damaged length or sequence.
 func hasDamagedBlock(msgs, stream string) (bool, error) {
 	entries, err := os.ReadDir(msgs)
 	if err != nil {
@@ -87,7 +87,7 @@ func hasDamagedBlock(msgs, stream string) (bool, error) {
 	return false, nil
 }
 
-// checkBlock reads a block up to its first live record, and the sequences of the others.
+// checkBlock reads a block up to its first live record, and the headers of the others.
 // key is that of its checksums.
 func checkBlock(path, key string) error {
 	f, err := os.Open(path)
@@ -109,34 +109,55 @@ func checkBlock(path, key string) error {
 			return err
 		}
 		if seq&(erased|tombstone) == 0 {
-			return checkSequences(r, seq)
+			return checkHeaders(r, sum[:], seq)
 		}
 	}
 }
 
-// checkSequences reads the sequences of the records after the one with sequence last.
-// JetStream notices other damage when it reads them.
-func checkSequences(r *bufio.Reader, last uint64) error {
+// checkHeaders reads the headers of the records after the one with sequence last, and
+// the whole record if its sequence is not the next one. JetStream notices other damage
+// when it reads a record.
+func checkHeaders(r *bufio.Reader, key []byte, last uint64) error {
 	for {
 		header, err := r.Peek(recordHeader)
 		if err != nil {
-			return nil //nolint:nilerr // the end, or JetStream cannot read the block either
+			return nil //nolint:nilerr // the end, or the last record is cut off
 		}
-		if seq := binary.LittleEndian.Uint64(header[4:]); seq&tombstone == 0 {
-			seq &^= erased
-			if seq > last+maxGap {
-				return errRecord
+		size, _, _, err := sizes(header)
+		if err != nil {
+			return err
+		}
+		if seq := binary.LittleEndian.Uint64(header[4:]); seq == last+1 {
+			last = seq
+			if _, err := r.Discard(recordHeader + size); err != nil {
+				return nil //nolint:nilerr // the last record is cut off
 			}
-			last = max(last, seq)
+			continue
 		}
-		length := int(binary.LittleEndian.Uint32(header) &^ hasHeaders)
-		if length < recordHeader || length > recordMost {
-			return nil
+		seq, err := readRecord(r, key)
+		if err != nil {
+			return err
 		}
-		if _, err := r.Discard(length); err != nil {
-			return nil //nolint:nilerr // the last record is cut off
+		if seq&tombstone == 0 {
+			last = max(last, seq&^erased)
 		}
 	}
+}
+
+// sizes returns the size of a record without its header, and the sizes of its subject and
+// of what precedes its headers and body.
+func sizes(header []byte) (size, subject, body int, err error) {
+	length := binary.LittleEndian.Uint32(header)
+	subject = int(binary.LittleEndian.Uint16(header[20:]))
+	size = int(length&^hasHeaders) - recordHeader
+	body = subject
+	if length&hasHeaders != 0 {
+		body += 4
+	}
+	if size > recordMost || size < body+recordSum {
+		return 0, 0, 0, errRecord
+	}
+	return size, subject, body, nil
 }
 
 // readRecord reads a record and returns its sequence.
@@ -148,15 +169,9 @@ func readRecord(r io.Reader, key []byte) (seq uint64, err error) {
 	case err != nil:
 		return 0, err
 	}
-	length := binary.LittleEndian.Uint32(header[:])
-	subject := int(binary.LittleEndian.Uint16(header[20:]))
-	size := int(length&^hasHeaders) - recordHeader
-	body := subject
-	if length&hasHeaders != 0 {
-		body += 4
-	}
-	if size > recordMost || size < body+recordSum {
-		return 0, errRecord
+	size, subject, body, err := sizes(header[:])
+	if err != nil {
+		return 0, err
 	}
 	data := make([]byte, size)
 	if _, err := io.ReadFull(r, data); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {

@@ -3,6 +3,7 @@ package embedded_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -202,21 +203,27 @@ func TestStartFailsWithCorruptStream(t *testing.T) {
 func TestDamagedRecordNeedsNoMemory(t *testing.T) {
 	t.Parallel()
 	const records = 10
-	type place struct{ record, at int }
+	type place struct{ truncated, record, at int }
 	for _, p := range []place{
-		{0, 0}, {0, 2}, {0, 8}, {0, 20}, {0, 30}, // length, sequence, length of the subject, subject
-		{1, 8}, {1, 10}, {5, 8}, {9, 9}, // sequence
+		{0, 0, 0}, {0, 0, 2}, {0, 0, 8}, {0, 0, 20}, {0, 0, 30}, // length, sequence, length of the subject, subject
+		{0, 1, 8}, {0, 1, 10}, {0, 5, 8}, {0, 9, 9}, // sequence
+		{3, 1, 0}, {3, 1, 2}, {3, 1, 20}, {3, 2, 21}, // of a record that was truncated
+		{3, 3, 4}, {3, 3, 5}, {3, 3, 11}, {3, 3, 20}, // of the first one that was not
 	} {
 		t.Run(fmt.Sprint(p), func(t *testing.T) {
 			t.Parallel()
 			s := embeddedtest.Start(t)
 			sc := streamConfig("S", 1)
 			sc.FirstSeq = 1 << 50
-			if _, err := jetStream(t, s).CreateStream(t.Context(), sc); err != nil {
+			stream, err := jetStream(t, s).CreateStream(t.Context(), sc)
+			if err != nil {
 				t.Fatal(err)
 			}
 			for range records {
 				publish(t, s, "s.1", "some words")
+			}
+			if err := stream.Purge(t.Context(), jetstream.WithPurgeSequence(sc.FirstSeq+uint64(p.truncated))); err != nil {
+				t.Fatal(err)
 			}
 			cfg := s.Config()
 			if err := s.Close(); err != nil {
@@ -231,11 +238,16 @@ func TestDamagedRecordNeedsNoMemory(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b[len(b)/records*p.record+p.at] ^= 0x40
+			b[int(binary.LittleEndian.Uint32(b))*p.record+p.at] ^= 0x40
 			if err := os.WriteFile(path, b, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			publishesStill(t, start(t, cfg))
+			s = start(t, cfg)
+			if stream, err = jetStream(t, s).Stream(t.Context(), "S"); err != nil {
+				t.Fatal(err)
+			}
+			_, _ = stream.GetMsg(t.Context(), sc.FirstSeq+records-1) // reads the block; it may be lost
+			publishesStill(t, s)
 		})
 	}
 }
