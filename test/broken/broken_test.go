@@ -15,7 +15,7 @@ var long = flag.Bool("long", false, "remove every rule, not only the first ones"
 
 // A rule is a piece of source text and its replacement.
 type rule struct {
-	promise  string // the one in docs/RELIABILITY.md that breaks, or "secrets"
+	promise  string // the one in docs/RELIABILITY.md that breaks, or "secrets" or "loop"
 	what     string
 	file     string
 	old, new string
@@ -128,6 +128,21 @@ var rules = []rule{
 		"secrets", "secrets of compressed rollouts are not masked", "agent/secrets/file.go",
 		"return p.Rules.Mask(lines), nil", "return lines, nil",
 		"agent/follow TestSecretsOfCompressedRolloutsStayOnTheHost",
+	},
+	{
+		"loop", "a call runs before its start is noted", "session/loop/tools.go",
+		"if j.tool.Policy != Repeat && !p.Started {", "if false {",
+		"session/loop TestRunSurvivesTheDeathOfItsHostAtEveryAction",
+	},
+	{
+		"loop", "killed hosts run a call before its start is noted", "session/loop/tools.go",
+		"if err := r.start(p); err != nil {", "if err := error(nil); err != nil {",
+		"test/e2e TestLoopSurvivesTheKillOfItsHosts",
+	},
+	{
+		"loop", "calls run although their reply was not stored", "session/loop/store.go",
+		"if err := l.durable(ctx, err); err != nil {", "if err := l.durable(ctx, err); err != nil && m.Role != Assistant {",
+		"session/loop TestFencedLoopStopsBeforeItsNextCall",
 	},
 }
 

@@ -14,6 +14,9 @@ import (
 var long = flag.Bool("long", false, "run longer, kill more often")
 
 func TestMain(m *testing.M) {
+	if os.Getenv(loopHost) != "" {
+		os.Exit(runLoop())
+	}
 	flag.Parse()
 	// The tests spend most of their time waiting for elections and timeouts.
 	if f := flag.Lookup("test.parallel"); f.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
