@@ -103,12 +103,21 @@ func (n *Notifier) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	close(n.opened)
+	n.open()
 	g, ctx := errgroup.WithContext(ctx)
 	for _, url := range n.cfg.URLs {
 		g.Go(func() error { return n.send(ctx, url) })
 	}
 	return g.Wait()
+}
+
+// open says that the stream is open. Notices that could not wait for that are no reason
+// to drop others.
+func (n *Notifier) open() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.retryAt = time.Time{}
+	close(n.opened)
 }
 
 // retry calls f until it succeeds or ctx ends.

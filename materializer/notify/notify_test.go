@@ -18,6 +18,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sesslog/sesslog/core"
@@ -153,6 +154,53 @@ func TestClosedStreamDelaysOneNoticeOnly(t *testing.T) {
 		if waited := time.Since(began); waited != 0 {
 			t.Errorf("the second notice waits %v", waited)
 		}
+	})
+}
+
+// lateStream opens its stream at a time, and counts what is published. It has no
+// consumers.
+type lateStream struct {
+	jetstream.JetStream
+	opens     time.Time
+	published chan string
+}
+
+func (s *lateStream) CreateOrUpdateStream(context.Context, jetstream.StreamConfig) (jetstream.Stream, error) {
+	if time.Now().Before(s.opens) {
+		return nil, errors.New("no leader")
+	}
+	return nil, nil
+}
+
+func (s *lateStream) CreateOrUpdateConsumer(context.Context, string, jetstream.ConsumerConfig) (jetstream.Consumer, error) {
+	return nil, errors.New("no consumers")
+}
+
+func (s *lateStream) PublishMsg(_ context.Context, m *nats.Msg, _ ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
+	s.published <- m.Subject
+	return &jetstream.PubAck{}, nil
+}
+
+// A stream that opens after a notice was given up takes the next one at once.
+func TestNoticesAreStoredOnceTheStreamIsOpen(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &lateStream{opens: time.Now().Add(6 * time.Second), published: make(chan string, 9)}
+		n := notify.New(notify.Config{JetStream: s, Log: "main", URLs: []string{"http://127.0.0.1:9/hook"}, Logger: slog.New(slog.DiscardHandler)})
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- n.Run(ctx) }()
+		report(t, n, held("s-0001", 1, "a"), held("s-0001", 2, "b"))
+		if len(s.published) > 0 {
+			t.Error("a notice is published before the stream is open")
+		}
+		time.Sleep(10 * time.Second)
+		report(t, n, held("s-0001", 2, "b"), held("s-0001", 3, "c"))
+		if len(s.published) != 1 {
+			t.Errorf("%d notices are published", len(s.published))
+		}
+		stop()
+		<-done
 	})
 }
 
