@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"sync"
@@ -27,6 +28,8 @@ const (
 	noticePause   = time.Second / 4
 	// maxWaiting is how many notices can wait for the command; more are dropped.
 	maxWaiting = 64
+	// maxRows is how many sessions are remembered, or as many as are held or split.
+	maxRows = 10_000
 )
 
 // A noticeWatcher runs a command for each notice of a log.
@@ -86,10 +89,9 @@ func (w *noticeWatcher) change(ctx context.Context, c api.RowChange) {
 	if before == nil {
 		before = &catalog.Row{}
 	}
-	if c.Row.Holder != nil || len(c.Row.Heads) > 0 {
-		w.rows[c.ID] = c.Row
-	} else {
-		delete(w.rows, c.ID) // no memory for the sessions of all time
+	w.rows[c.ID] = &catalog.Row{Seq: c.Row.Seq, Holder: c.Row.Holder, Heads: c.Row.Heads, Waits: c.Row.Waits}
+	if len(w.rows) > maxRows { // no memory for the sessions of all time
+		maps.DeleteFunc(w.rows, func(_ core.SessionID, r *catalog.Row) bool { return r.Holder == nil && len(r.Heads) == 0 })
 	}
 	for _, n := range notice.Between(before, c.Row, w.Now()) {
 		if n.Kind != notice.Waiting {
@@ -108,7 +110,7 @@ func (w *noticeWatcher) stillWaits(n notice.Notice) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	row := w.rows[n.Session]
-	return row != nil && row.Waits == n.Entry
+	return row != nil && row.Holder != nil && row.Waits == n.Entry
 }
 
 func (w *noticeWatcher) enqueue(n notice.Notice) {
