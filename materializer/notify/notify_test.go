@@ -200,7 +200,9 @@ func TestNoticesAreStoredOnceTheStreamIsOpen(t *testing.T) {
 			t.Errorf("%d notices are published", len(s.published))
 		}
 		stop()
-		<-done
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("Run ended with %v", err)
+		}
 	})
 }
 
