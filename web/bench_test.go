@@ -16,7 +16,7 @@ import (
 // BenchmarkTranscript measures the first answer about a session of 100,000 entries that
 // is in memory.
 func BenchmarkTranscript(b *testing.B) {
-	n := nodetest.Start(b, nodetest.Config{Serve: func(c *server.Config) { c.Page = web.New("") }})
+	n := nodetest.Start(b, nodetest.Config{Serve: func(c *server.Config) { c.Page = web.New("", c.Memory) }})
 	var file strings.Builder
 	file.WriteString(`{"type":"session","version":3,"id":"long-000001","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/home/dev/site"}` + "\n")
 	for i := range 100_000 {

@@ -49,6 +49,22 @@ type block struct {
 	started time.Time
 }
 
+// size returns about how many bytes an entry takes.
+func (out *entry) size() (n int64) {
+	for _, b := range out.Blocks {
+		n += b.size()
+	}
+	return n
+}
+
+func (b *block) size() int64 {
+	n := int64(len(b.HTML) + len(b.Gist))
+	for _, in := range b.Inner {
+		n += in.size()
+	}
+	return n
+}
+
 // maxBlocks bounds the blocks of one entry.
 const maxBlocks = 500
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/item"
+	"github.com/sesslog/sesslog/internal/memory"
 )
 
 // pictures are the types of images that a page shows. Others, such as SVG, can be
@@ -22,6 +23,9 @@ var pictures = []string{"image/png", "image/jpeg", "image/gif", "image/webp", "i
 // raw shows an entry as its agent wrote it.
 func (p *page) raw(w http.ResponseWriter, r *http.Request) error {
 	line, err := p.client(r).EntryLine(r.Context(), r.PathValue("id"), r.FormValue("entry")) // of a share link without an id
+	if err == nil {
+		err = memory.Grow(r.Context(), int64(len(line))*shownWork)
+	}
 	if err != nil {
 		return err
 	}
@@ -43,6 +47,9 @@ func (p *page) image(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	line, err := src.EntryLine(r.Context(), src.id, r.FormValue("entry"))
+	if err == nil {
+		err = memory.Grow(r.Context(), int64(len(line))*shownWork)
+	}
 	if err != nil {
 		return err
 	}

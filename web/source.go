@@ -9,6 +9,7 @@ import (
 
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/memory"
 	"github.com/sesslog/sesslog/session/catalog"
 )
 
@@ -92,11 +93,15 @@ type window struct {
 	first, last     string // ids of the first and the last of them, whether they say something or not
 }
 
+// shownWork is how many copies of what is shown there are until it is sent.
+const shownWork = 3
+
 // read reads up to limit entries of the path to v.
 func (s *source) read(ctx context.Context, v client.View, from, limit int) (window, error) {
 	var w window
 	entries := newEntryReader(s.d, s.base)
 	n := 0
+	var size int64 // of the entries that are not reserved yet
 	got, err := s.ReadWindow(ctx, s.id, v, from, limit, func(line []byte) error {
 		if e, err := s.d.Entry(line); err == nil {
 			if n == 0 {
@@ -104,11 +109,18 @@ func (s *source) read(ctx context.Context, v client.View, from, limit int) (wind
 			}
 			w.last = e.ID
 		}
-		if e := entries.read(line, n); e != nil {
-			w.Entries = append(w.Entries, e)
-		}
+		e := entries.read(line, n)
 		n++
-		return nil
+		if e == nil {
+			return nil
+		}
+		w.Entries = append(w.Entries, e)
+		if size += e.size(); size < memory.Small {
+			return nil
+		}
+		err := memory.Grow(ctx, size*shownWork)
+		size = 0
+		return err
 	})
 	for _, e := range w.Entries {
 		e.Number += got.From

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/internal/inside"
+	"github.com/sesslog/sesslog/internal/memory"
 )
 
 // pingEvery is the time between comments in a stream, which show that the browser is
@@ -22,6 +23,9 @@ const pingEvery = 15 * time.Second
 func (p *page) stream(w http.ResponseWriter, r *http.Request, follow func(ctx context.Context, c *client.Client, send func(kind, id, data string) error) error) error {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
+	lease := p.memory.Lease()
+	defer lease.Release()
+	ctx = memory.With(ctx, lease)
 	rc := http.NewResponseController(w)
 	var mu sync.Mutex
 	write := func(text string) error {
@@ -34,7 +38,7 @@ func (p *page) stream(w http.ResponseWriter, r *http.Request, follow func(ctx co
 		return rc.Flush()
 	}
 	begun := false
-	once := &followOnce{inside.Transport{API: p.api, Of: r}, cancel, false, func() error {
+	once := &followOnce{inside.Transport{API: p.api, Of: r.WithContext(ctx)}, cancel, false, func() error {
 		begun = true
 		w.Header().Set("Content-Type", "text/event-stream")
 		return write("retry: 1000\n\n")
@@ -59,6 +63,7 @@ func (p *page) stream(w http.ResponseWriter, r *http.Request, follow func(ctx co
 		}
 	})
 	err := follow(ctx, c, func(kind, id, data string) error {
+		defer lease.Release() // of what the event was made of
 		event := "event: " + kind + "\n"
 		if id != "" {
 			event += "id: " + id + "\n"

@@ -16,6 +16,7 @@ import (
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/internal/memory"
 )
 
 //go:embed static
@@ -35,18 +36,20 @@ type page struct {
 	dialects core.Dialects
 	rules    func() (*secrets.Rules, error)
 	slots    chan struct{} // pages that are being made
+	memory   *memory.Budget
 }
 
-// maxPages is how many pages are made at a time: each holds up to a few MiB.
+// maxPages is how many pages are made at a time.
 const maxPages = 16
 
 // New returns a function that returns the handler of the web page. The handler answers
 // the requests that are not the page's with api, the handler of the HTTP API. The file,
-// if there is one, has rules for secrets besides those of package secrets.
-func New(secretsFile string) func(api http.Handler) http.Handler {
+// if there is one, has rules for secrets besides those of package secrets. What pages
+// hold counts against b.
+func New(secretsFile string, b *memory.Budget) func(api http.Handler) http.Handler {
 	rules := sync.OnceValues(func() (*secrets.Rules, error) { return secrets.Read(secretsFile) })
 	return func(api http.Handler) http.Handler {
-		p := &page{api: api, dialects: dialect.All(), rules: rules, slots: make(chan struct{}, maxPages)}
+		p := &page{api: api, dialects: dialect.All(), rules: rules, slots: make(chan struct{}, maxPages), memory: b}
 		return p.routes()
 	}
 }
@@ -116,14 +119,17 @@ func (p *page) limited(f func(http.ResponseWriter, *http.Request) error) http.Ha
 		case <-r.Context().Done():
 			return nil
 		}
+		lease := p.memory.Lease()
+		defer lease.Release()
 		answer := &buffered{ResponseWriter: w}
 		err := func() error {
 			defer func() { <-p.slots }()
-			return f(answer, r)
+			return f(answer, r.WithContext(memory.With(r.Context(), lease)))
 		}()
 		if err != nil {
 			return err
 		}
+		lease.Resize(int64(answer.body.Len()))
 		return answer.send()
 	})
 }
@@ -172,6 +178,11 @@ func (p *page) fail(w http.ResponseWriter, r *http.Request, err error) {
 		status, d.Title = http.StatusNotFound, "Not found"
 	} else if errors.Is(err, core.ErrInvalid) {
 		status, d.Title = http.StatusBadRequest, "Bad request"
+	} else if errors.Is(err, core.ErrUnavailable) {
+		status, d.Title = http.StatusServiceUnavailable, "The node is busy"
+	}
+	if status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "1")
 	}
 	answer := &buffered{ResponseWriter: w}
 	if p.show(answer, r, status, "error.html", d) == nil {

@@ -38,7 +38,7 @@ type node struct {
 
 func start(t *testing.T) node {
 	t.Helper()
-	return node{nodetest.Start(t, nodetest.Config{Serve: func(c *server.Config) { c.Token, c.Page = rootToken, web.New("") }}), t}
+	return node{nodetest.Start(t, nodetest.Config{Serve: func(c *server.Config) { c.Token, c.Page = rootToken, web.New("", c.Memory) }}), t}
 }
 
 // get requests a page as the bearer of a token, with further headers.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/internal/inside"
+	"github.com/sesslog/sesslog/internal/memory"
 )
 
 // Path is where a node serves MCP.
@@ -27,8 +28,8 @@ const (
 // Handler returns a handler that serves MCP at Path by streamable HTTP, and passes other
 // requests to api, the handler of the HTTP API. Each request reads by calls of api with
 // the rights of its caller. The server keeps no sessions, so any node answers any
-// request, and resources cannot be subscribed to.
-func Handler(api http.Handler, version string) http.Handler {
+// request, and resources cannot be subscribed to. What a request reads counts against b.
+func Handler(api http.Handler, version string, b *memory.Budget) http.Handler {
 	schemas := mcp.NewSchemaCache()
 	served := mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server {
 		return serving(callerOf(api, r), version, &mcp.ServerOptions{SchemaCache: schemas})
@@ -50,7 +51,9 @@ func Handler(api http.Handler, version string) http.Handler {
 			return
 		}
 		defer func() { <-slots }()
-		served.ServeHTTP(bounded(w, r))
+		lease := b.Lease()
+		defer lease.Release()
+		served.ServeHTTP(bounded(w, r.WithContext(memory.With(r.Context(), lease))))
 	}))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == Path {

@@ -38,7 +38,7 @@ func TestHTTPCallersReadWithTheirOwnRights(t *testing.T) {
 	t.Parallel()
 	node := nodetest.Start(t, nodetest.Config{Serve: func(c *server.Config) {
 		c.Token = "the-bootstrap-token"
-		c.Page = func(api http.Handler) http.Handler { return mcpserver.Handler(api, "v1") }
+		c.Page = func(api http.Handler) http.Handler { return mcpserver.Handler(api, "v1", c.Memory) }
 	}})
 	for _, id := range []string{"port-one", "other-one"} {
 		text := fmt.Sprintf(talk, id, "failed")
@@ -78,7 +78,7 @@ func TestHTTPCallersReadWithTheirOwnRights(t *testing.T) {
 func TestHTTPServerRefusesPagesOfOtherOrigins(t *testing.T) {
 	t.Parallel()
 	node := nodetest.Start(t, nodetest.Config{Serve: func(c *server.Config) {
-		c.Page = func(api http.Handler) http.Handler { return mcpserver.Handler(api, "v1") }
+		c.Page = func(api http.Handler) http.Handler { return mcpserver.Handler(api, "v1", c.Memory) }
 	}})
 	for _, header := range [][2]string{{"Origin", "https://example.com"}, {"Sec-Fetch-Site", "cross-site"}} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, node.Base+mcpserver.Path, strings.NewReader("{}"))

@@ -301,10 +301,10 @@ func (n *node) page() func(http.Handler) http.Handler {
 	return func(api http.Handler) http.Handler {
 		h := api
 		if n.cfg.MCP {
-			h = mcpserver.Handler(h, version())
+			h = mcpserver.Handler(h, version(), n.memory)
 		}
 		if n.cfg.Web {
-			h = web.New(filepath.Join(n.cfg.Data, "secrets.toml"))(h)
+			h = web.New(filepath.Join(n.cfg.Data, "secrets.toml"), n.memory)(h)
 		}
 		return h
 	}

@@ -7,10 +7,13 @@ import (
 	"io"
 	"net/http"
 	"sync"
+
+	"github.com/sesslog/sesslog/internal/memory"
 )
 
 // A Transport sends requests to API. The handler answers as it does over the network: with
-// the same rights, limits and audit records.
+// the same rights, limits and audit records. What is read of the answer counts against the
+// memory lease in the context of the request Of, if there is one.
 type Transport struct {
 	API http.Handler
 	Of  *http.Request // on whose behalf: its address and its certificate are the caller's
@@ -18,14 +21,15 @@ type Transport struct {
 
 // RoundTrip implements http.RoundTripper.
 func (t Transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
+	ctx := r.Context()
+	r = r.Clone(memory.With(ctx, nil)) // the handler has leases of its own
 	r.RemoteAddr, r.TLS, r.RequestURI = t.Of.RemoteAddr, t.Of.TLS, r.URL.RequestURI()
 	if r.Body == nil {
 		r.Body = http.NoBody
 	}
 	out, in := io.Pipe()
 	w := &responseWriter{header: http.Header{}, body: in, begun: make(chan struct{})}
-	stop := context.AfterFunc(r.Context(), func() { _ = out.CloseWithError(r.Context().Err()) })
+	stop := context.AfterFunc(ctx, func() { _ = out.CloseWithError(ctx.Err()) })
 	go func() {
 		defer stop()
 		defer func() {
@@ -40,11 +44,12 @@ func (t Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}()
 	select {
 	case <-w.begun:
-	case <-r.Context().Done():
-		return nil, r.Context().Err()
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 	return &http.Response{
-		StatusCode: w.status, Status: http.StatusText(w.status), Header: w.sent, Body: out, Request: r,
+		StatusCode: w.status, Status: http.StatusText(w.status), Header: w.sent, Request: r,
+		Body:  countedBody(ctx, out, w.sent, memory.Of(t.Of.Context())),
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, ContentLength: -1,
 	}, nil
 }

@@ -99,6 +99,20 @@ func (l *Lease) endOvercommit() {
 
 type leaseKey struct{}
 
+// Of returns the lease in ctx, nil if there is none.
+func Of(ctx context.Context) *Lease {
+	l, _ := ctx.Value(leaseKey{}).(*Lease)
+	return l
+}
+
+// Beside returns an empty lease of the same budget.
+func (l *Lease) Beside() *Lease {
+	if l == nil {
+		return nil
+	}
+	return l.budget.Lease()
+}
+
 // With returns a context whose reads are added to l. A nil l ends that.
 func With(ctx context.Context, l *Lease) context.Context {
 	return context.WithValue(ctx, leaseKey{}, l)
@@ -106,6 +120,5 @@ func With(ctx context.Context, l *Lease) context.Context {
 
 // Grow adds n bytes to the lease of ctx, if it has one. See Lease.Grow.
 func Grow(ctx context.Context, n int64) error {
-	l, _ := ctx.Value(leaseKey{}).(*Lease)
-	return l.Grow(ctx, n)
+	return Of(ctx).Grow(ctx, n)
 }

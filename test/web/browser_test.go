@@ -31,7 +31,7 @@ var inBrowser = flag.Bool("browser", false, "run the tests that need Chromium")
 // start runs a node with a page, whose token is rootToken.
 func start(t *testing.T) testNode {
 	t.Helper()
-	return testNode{nodetest.Start(t, nodetest.Config{Serve: func(c *server.Config) { c.Token, c.Page = rootToken, web.New("") }})}
+	return testNode{nodetest.Start(t, nodetest.Config{Serve: func(c *server.Config) { c.Token, c.Page = rootToken, web.New("", c.Memory) }})}
 }
 
 const rootToken = "the-token-of-the-test"
