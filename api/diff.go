@@ -24,8 +24,9 @@ type DiffSide struct {
 }
 
 // Edits is an answer of GET /v1/sessions/{id}/edits: what the tools of a session change
-// in files.
+// in files. It has a limited number of edits; the others follow with ?from=.
 type Edits struct {
 	Session core.SessionID   `json:"session"`
 	Edits   []edits.FileEdit `json:"edits"`
+	Total   int              `json:"total"` // of the path
 }

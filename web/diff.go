@@ -71,6 +71,7 @@ func (p *page) diff(w http.ResponseWriter, r *http.Request) error {
 type editsPage struct {
 	*session
 	Files []file
+	More  int // edits that are left out
 }
 
 // A file is one that was changed.
@@ -105,7 +106,7 @@ func (p *page) edits(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return p.show(w, r, http.StatusOK, "edits.html", editsPage{s, filesOf(all.Edits)})
+	return p.show(w, r, http.StatusOK, "edits.html", editsPage{s, filesOf(all.Edits), all.Total - len(all.Edits)})
 }
 
 // filesOf groups edits by file, in the order of their first edits.

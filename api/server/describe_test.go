@@ -258,7 +258,10 @@ var calls = map[string]call{
 		}, view, demand),
 	},
 	"GET /v1/sessions/{id}/edits": {
-		tag: "sessions", id: "edits", sum: "List what the agent's tools change in files", out: api.Edits{}, query: with(view, demand),
+		tag: "sessions", id: "edits", sum: "List what the agent's tools change in files", out: api.Edits{},
+		query: with(view, demand, []param{
+			{"from", "The number of the first edit, from 0; default 0. An answer has up to 10,000.", object{"type": "integer", "minimum": 0}, false},
+		}),
 	},
 	"GET /v1/sessions/{id}/entries": {
 		tagged: true, tag: "sessions", id: "entries", sum: "Read the entry lines, in the order in which they were stored", out: entryLines, back: []string{api.HeaderCursor, api.HeaderRange},

@@ -10,6 +10,7 @@ import (
 	"github.com/sesslog/sesslog/core/edits"
 	"github.com/sesslog/sesslog/core/tree"
 	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/internal/memory"
 )
 
 // diff compares the path to ?head= or ?leaf= with another one of this session, or of the
@@ -93,13 +94,38 @@ func (s *Server) edits(w http.ResponseWriter, r *http.Request) error {
 	if err := reserve(r, sess); err != nil {
 		return err
 	}
-	d, path, err := pathIn(sess, r.URL.Query().Get("head"), r.URL.Query().Get("leaf"))
+	q := r.URL.Query()
+	from, err := numberOf(q.Get("from"), 0)
+	if err != nil || from < 0 {
+		return fmt.Errorf("from=%.64q: use a number, 0 or more: %w", q.Get("from"), core.ErrInvalid)
+	}
+	d, path, err := pathIn(sess, q.Get("head"), q.Get("leaf"))
 	if err != nil {
 		return err
 	}
-	out := api.Edits{Session: sess.ID(), Edits: edits.Of(d, path)}
-	if out.Edits == nil {
-		out.Edits = []edits.FileEdit{}
+	all := edits.Of(d, path)
+	some, size := pageOf(all[min(from, len(all)):])
+	if err := memory.Grow(r.Context(), builtFactor*size); err != nil {
+		return err
 	}
-	return answer(w, http.StatusOK, out)
+	return answer(w, http.StatusOK, api.Edits{Session: sess.ID(), Edits: some, Total: len(all)})
+}
+
+// maxEdits and maxEditBytes bound the edits of one answer and their texts, of which a line
+// may repeat one for each edit. An answer has at least one edit.
+const (
+	maxEdits     = 10000
+	maxEditBytes = 16 << 20
+)
+
+// pageOf returns the first edits of all, and their size.
+func pageOf(all []edits.FileEdit) (some []edits.FileEdit, size int64) {
+	some = []edits.FileEdit{}
+	for i := range all[:min(len(all), maxEdits)] {
+		if size += all[i].Size(); i > 0 && size > maxEditBytes {
+			break
+		}
+		some = append(some, all[i])
+	}
+	return some, size
 }

@@ -114,7 +114,7 @@ func (s *Server) holding(h handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		ctx, end := s.cfg.Cache.Pin(r.Context())
 		defer end()
-		if about := s.routeOf(r).about; about == inPath || about == within { // others read one session after the other
+		if rt := s.routeOf(r); rt.about == inPath || rt.about == within || rt.scope == access.Share { // others read one session after the other
 			lease := s.limiters.memory.Lease()
 			defer lease.Release()
 			ctx = memory.With(ctx, lease)

@@ -17,6 +17,12 @@ type FileEdit struct {
 	Open   bool `json:"open,omitempty"`   // the call has no result
 }
 
+// Size returns about how many bytes the edit takes.
+func (e *FileEdit) Size() int64 {
+	const members = 200
+	return int64(members + len(e.Entry) + len(e.Time) + len(e.Tool) + len(e.Path) + len(e.Old) + len(e.New) + len(e.Patch))
+}
+
 // Of returns the changes that the entries of a path ask for, in order. The tools are
 // those of the agent; what commands of a shell change is not known.
 func Of(d core.Dialect, path []core.Entry) (all []FileEdit) {
