@@ -96,7 +96,7 @@ func checkBlock(path, key string) error {
 	}
 	defer f.Close()
 	sum := sha256.Sum256([]byte(key))
-	r := bufio.NewReaderSize(f, 64<<10)
+	r := bufio.NewReaderSize(f, headersAtOnce)
 	if start, _ := r.Peek(3); string(start) == "cmp" { // compressed
 		return nil
 	}
@@ -109,15 +109,19 @@ func checkBlock(path, key string) error {
 			return err
 		}
 		if seq&(erased|tombstone) == 0 {
-			return checkHeaders(r, sum[:], seq)
+			return checkHeaders(f, r, sum[:], seq)
 		}
 	}
 }
 
-// checkHeaders reads the headers of the records after the one with sequence last, and
-// the whole record if its sequence is not the next one. JetStream notices other damage
-// when it reads a record.
-func checkHeaders(r *bufio.Reader, key []byte, last uint64) error {
+// headersAtOnce is how much is read at a time for the headers of records. Of a record that
+// is larger, nothing else is read.
+const headersAtOnce = 8 << 10
+
+// checkHeaders reads the headers of the records of f after the one with sequence last,
+// from where r is, and the whole record if its sequence is not the next one. JetStream
+// notices other damage when it reads a record.
+func checkHeaders(f io.ReadSeeker, r *bufio.Reader, key []byte, last uint64) error {
 	for {
 		header, err := r.Peek(recordHeader)
 		if err != nil {
@@ -129,8 +133,8 @@ func checkHeaders(r *bufio.Reader, key []byte, last uint64) error {
 		}
 		if seq := binary.LittleEndian.Uint64(header[4:]); seq == last+1 {
 			last = seq
-			if _, err := r.Discard(recordHeader + size); err != nil {
-				return nil //nolint:nilerr // the last record is cut off
+			if err := skip(f, r, recordHeader+size); err != nil {
+				return err
 			}
 			continue
 		}
@@ -142,6 +146,17 @@ func checkHeaders(r *bufio.Reader, key []byte, last uint64) error {
 			last = max(last, seq&^erased)
 		}
 	}
+}
+
+// skip moves r, which reads f, by n bytes, perhaps beyond the end.
+func skip(f io.ReadSeeker, r *bufio.Reader, n int) error {
+	if n <= r.Buffered() {
+		_, err := r.Discard(n)
+		return err
+	}
+	_, err := f.Seek(int64(n-r.Buffered()), io.SeekCurrent)
+	r.Reset(f)
+	return err
 }
 
 // sizes returns the size of a record without its header, and the sizes of its subject and
