@@ -3,6 +3,7 @@ package durablestreams
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -223,10 +224,11 @@ func (d *draft) accepted(q *appendRequest, known bytestream.Producer, status int
 }
 
 const (
-	// maxWaiting bounds the requests that wait for one stream, maxBatch those that share
-	// a record.
-	maxWaiting = 1000
-	maxBatch   = 100
+	// maxWaiting bounds the requests that wait for one stream, maxBatch and maxBatchBytes
+	// those that share a record, which has at least one.
+	maxWaiting    = 1000
+	maxBatch      = 100
+	maxBatchBytes = 4 << 20
 	// batchTimeout is how long requests may take to be stored.
 	batchTimeout = 35 * time.Second
 )
@@ -258,17 +260,37 @@ func (h *Handler) submit(ctx context.Context, sess *engine.Session, q *appendReq
 	select {
 	case <-q.done:
 		return nil
-	case <-ctx.Done():
+	case <-ctx.Done(): // its body counts no longer
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		c.waiting = slices.DeleteFunc(c.waiting, func(other *appendRequest) bool { return other == q })
 		return ctx.Err()
 	}
+}
+
+// next takes the requests from the queue that are stored next. The caller holds Handler.mu.
+func (c *queue) next() []*appendRequest {
+	var n int
+	var size int64
+	for n < min(len(c.waiting), maxBatch) {
+		if l := c.waiting[n].line; l != nil {
+			size += l.Length
+		}
+		if n > 0 && size > maxBatchBytes {
+			break
+		}
+		n++
+	}
+	batch := slices.Clone(c.waiting[:n])
+	c.waiting = slices.Delete(c.waiting, 0, n)
+	return batch
 }
 
 // store stores the requests of a queue until there are none.
 func (h *Handler) store(ctx context.Context, sess *engine.Session, c *queue) {
 	for {
 		h.mu.Lock()
-		batch := c.waiting[:min(len(c.waiting), maxBatch)]
-		c.waiting = c.waiting[len(batch):]
+		batch := c.next()
 		if len(batch) == 0 {
 			delete(h.queues, sess.ID())
 			h.mu.Unlock()

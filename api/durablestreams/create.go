@@ -123,7 +123,7 @@ func (h *Handler) make(ctx context.Context, q *createRequest, generation int) (*
 	o := core.Origin{Dialect: bytestream.Dialect{}.Name(), Kind: "create"}
 	var lines [][]byte
 	if q.fork != nil {
-		src, err := h.inherit(ctx, q.fork, &c)
+		src, err := h.inherit(ctx, q, &c)
 		if err != nil {
 			return nil, err
 		}
@@ -133,10 +133,7 @@ func (h *Handler) make(ctx context.Context, q *createRequest, generation int) (*
 	if c.ContentType == "" {
 		c.ContentType = defaultType
 	}
-	l, err := bodyLine(c.ContentType, q.body)
-	if err == nil {
-		err = h.checkSize(l)
-	}
+	l, err := h.bodyOf(q, c.ContentType)
 	if err != nil {
 		return nil, err
 	}
@@ -148,6 +145,16 @@ func (h *Handler) make(ctx context.Context, q *createRequest, generation int) (*
 		lines = append(lines, h.stamped(bytestream.Line{Type: bytestream.TypeClose}))
 	}
 	return h.open(ctx, engine.CreateRequest{ID: id, Origin: o}, c, lines)
+}
+
+// bodyOf returns the line of a request's body in a stream of that content type, nil for
+// none.
+func (h *Handler) bodyOf(q *createRequest, contentType string) (*bytestream.Line, error) {
+	l, err := bodyLine(contentType, q.body)
+	if err == nil {
+		err = h.checkSize(l)
+	}
+	return l, err
 }
 
 // open creates a session with lines whose images are not stored yet, or are.

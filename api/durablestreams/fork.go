@@ -8,6 +8,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/bytestream"
 	"github.com/sesslog/sesslog/core/lineage"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/internal/memory"
 )
 
@@ -18,9 +19,11 @@ type inheritance struct {
 	lines   [][]byte
 }
 
-// inherit returns what f takes from its source, and completes c. The source notes the fork
-// before it is made, so a source that is deleted meanwhile is not forked.
-func (h *Handler) inherit(ctx context.Context, f *forkRequest, c *bytestream.Config) (inheritance, error) {
+// inherit returns what a fork takes from its source, and completes c. The source notes the
+// fork before it is made, so a source that is deleted meanwhile is not forked. A request
+// with a body that cannot be stored leaves no note.
+func (h *Handler) inherit(ctx context.Context, q *createRequest, c *bytestream.Config) (inheritance, error) {
+	f := q.fork
 	for try := 1; ; try++ {
 		src, err := h.find(ctx, f.path, h.cfg.Open)
 		switch {
@@ -30,6 +33,9 @@ func (h *Handler) inherit(ctx context.Context, f *forkRequest, c *bytestream.Con
 			return inheritance{}, refuse(http.StatusConflict, "stream %.200q is deleted and cannot be forked", f.path)
 		case src.sess == nil:
 			return inheritance{}, errNoStream(f.path)
+		}
+		if err := h.checkBody(q, src.sess); err != nil {
+			return inheritance{}, err
 		}
 		own := *c
 		var in inheritance
@@ -49,6 +55,25 @@ func (h *Handler) inherit(ctx context.Context, f *forkRequest, c *bytestream.Con
 		*c = own
 		return in, err
 	}
+}
+
+// checkBody returns why the body of a request cannot be stored in a fork of src, or nil.
+func (h *Handler) checkBody(q *createRequest, src *engine.Session) error {
+	contentType := q.contentType
+	if len(q.body) == 0 {
+		return nil
+	}
+	if contentType == "" {
+		err := h.view(src, func(_ *core.State, s *stream) error {
+			contentType = s.config.ContentType
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	_, err := h.bodyOf(q, contentType)
+	return err
 }
 
 // take returns the entries of a source that f inherits, and completes c. If f names a part

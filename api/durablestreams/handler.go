@@ -34,6 +34,7 @@ type Config struct {
 	Follow func(ctx context.Context, id core.SessionID, after core.Pos) iter.Seq2[*storage.Lazy, error]
 
 	Sent    *memory.Budget // bodies on their way to readers
+	Memory  *memory.Budget // what is derived of streams
 	MaxLine int            // bytes of an entry's line
 	Poll    time.Duration  // how long a long-poll waits
 	// CORS lets pages of other origins read. Only safe if callers show a token.
@@ -49,6 +50,8 @@ type Handler struct {
 
 	mu          sync.Mutex
 	streams     map[core.SessionID]*stream
+	derived     *memory.Lease // of their size
+	size        int64         // of streams
 	queues      map[core.SessionID]*queue
 	generations map[string]int // the last one known of a path
 	touches     map[core.SessionID]*touch
@@ -58,7 +61,7 @@ type Handler struct {
 func New(cfg Config) *Handler {
 	return &Handler{
 		cfg: cfg, now: time.Now,
-		streams: map[core.SessionID]*stream{}, queues: map[core.SessionID]*queue{},
+		streams: map[core.SessionID]*stream{}, derived: cfg.Memory.Lease(), queues: map[core.SessionID]*queue{},
 		generations: map[string]int{}, touches: map[core.SessionID]*touch{},
 	}
 }

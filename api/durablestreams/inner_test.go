@@ -2,12 +2,17 @@ package durablestreams
 
 import (
 	"bytes"
+	"context"
 	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/bytestream"
+	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/internal/memory"
 )
 
 func TestPathsHaveSessionsOfTheirOwn(t *testing.T) {
@@ -78,4 +83,65 @@ func TestDataCannotBeginAnotherEvent(t *testing.T) {
 	if strings.Contains(strings.TrimSuffix(b.String(), "\n\n"), "\n\n") {
 		t.Errorf("the event ends early: %q", b.String())
 	}
+}
+
+func TestBatchesAreBoundInBytes(t *testing.T) {
+	t.Parallel()
+	of := func(n int64) *appendRequest { return &appendRequest{line: &bytestream.Line{Length: n}} }
+	c := &queue{waiting: []*appendRequest{of(maxBatchBytes + 1), of(maxBatchBytes), of(1), {close: true}, of(maxBatchBytes - 1)}}
+	for range maxBatch + 1 {
+		c.waiting = append(c.waiting, of(0))
+	}
+	for i, want := range []int{1, 1, maxBatch, 4} {
+		if got := len(c.next()); got != want {
+			t.Errorf("batch %d has %d requests, want %d", i, got, want)
+		}
+	}
+	if len(c.waiting) != 0 {
+		t.Errorf("%d wait", len(c.waiting))
+	}
+}
+
+// What is derived of streams counts against the memory of the node, and is forgotten if it
+// is too much.
+func TestDerivedStateIsBoundInBytes(t *testing.T) {
+	t.Parallel()
+	b := memory.NewBudget("test", 1<<30)
+	h := New(Config{Memory: b})
+	for _, id := range []core.SessionID{"a", "b", "c", "d"} {
+		s := h.derivedOf(id)
+		h.mu.Lock()
+		h.count(s, maxDerived/3)
+		h.mu.Unlock()
+		if used, _, _ := b.Stats(); used != int64(len(h.streams))*(maxDerived/3) || used > maxDerived || h.streams[id] != s {
+			t.Errorf("%d bytes of %d streams count", used, len(h.streams))
+		}
+	}
+}
+
+// A use that cannot be stored extends the life of its stream on this node until that life
+// would be over.
+func TestUseIsRememberedWhileItCannotBeStored(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		stopping, stop := context.WithCancel(t.Context())
+		defer stop()
+		tries := 0
+		h := New(Config{Stopping: stopping, Cached: func(context.Context, core.SessionID) (*engine.Session, error) {
+			tries++
+			return nil, core.ErrUnavailable
+		}})
+		h.touches["s"] = &touch{at: time.Now(), ttl: time.Hour}
+		h.noteTouch("s")
+		time.Sleep(59 * time.Minute)
+		synctest.Wait()
+		if h.lastTouch("s").IsZero() || tries < 60 || tries > 70 {
+			t.Errorf("the use is forgotten, or was tried %d times", tries)
+		}
+		time.Sleep(3 * time.Minute)
+		synctest.Wait()
+		if !h.lastTouch("s").IsZero() {
+			t.Error("the use is remembered after the end of the stream")
+		}
+	})
 }

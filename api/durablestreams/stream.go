@@ -18,44 +18,58 @@ type stream struct {
 	growth *core.Growth // of the entries that state was made of
 	config bytestream.Config
 	state  bytestream.State
+
+	size int64 // that counts in the Handler, whose lock guards it
 }
 
-// maxCached bounds how many streams and paths a Handler remembers.
-const maxCached = 4096
+// maxCached bounds how many streams and paths a Handler remembers, maxDerived the bytes of
+// what it derived of streams. It keeps one stream even if that is larger.
+const (
+	maxCached  = 4096
+	maxDerived = 32 << 20
+)
 
-// derived returns what is known of a session. It forgets others if it knows too many.
-func (h *Handler) derived(id core.SessionID) *stream {
+// derivedOf returns what is known of a session.
+func (h *Handler) derivedOf(id core.SessionID) *stream {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s := h.streams[id]
 	if s == nil {
 		s = &stream{}
-		forgetSome(h.streams)
 		h.streams[id] = s
+		h.count(s, 0)
 	}
 	return s
 }
 
-// forgetSome makes room in m, which is a cache.
-func forgetSome[K comparable, V any](m map[K]V) {
-	for k := range m {
-		if len(m) < maxCached {
-			return
+// count sets the size of a stream, and forgets others if that is too much. The caller
+// holds h.mu.
+func (h *Handler) count(s *stream, size int64) {
+	h.size += size - s.size
+	s.size = size
+	for id, other := range h.streams {
+		if len(h.streams) <= maxCached && h.size <= maxDerived {
+			break
 		}
-		delete(m, k)
+		if other != s {
+			h.size -= other.size
+			delete(h.streams, id)
+		}
 	}
+	h.derived.Resize(h.size)
 }
 
 // view calls f with a session and the stream that it is. Neither changes meanwhile. It
 // returns a 409 if the session is that of an agent.
 func (h *Handler) view(sess *engine.Session, f func(*core.State, *stream) error) error {
-	s := h.derived(sess.ID())
+	s := h.derivedOf(sess.ID())
 	return sess.View(func(st *core.State) error {
 		if _, ok := st.Dialect.(bytestream.Dialect); !ok {
 			return refuse(http.StatusConflict, "session %s is not a stream", st.ID)
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		before := s.state.Size()
 		if s.growth != st.Growth() {
 			c, err := bytestream.ReadConfig(st.Header.Line)
 			if err != nil {
@@ -63,9 +77,20 @@ func (h *Handler) view(sess *engine.Session, f func(*core.State, *stream) error)
 			}
 			s.growth, s.config, s.state = st.Growth(), c, bytestream.State{}
 		}
-		s.state.Add(st.Entries)
+		if s.state.Add(st.Entries); s.state.Size() != before {
+			h.counted(st.ID, s)
+		}
 		return f(st, s)
 	})
+}
+
+// counted counts a stream that has grown, unless it was forgotten.
+func (h *Handler) counted(id core.SessionID, s *stream) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.streams[id] == s {
+		h.count(s, s.state.Size())
+	}
 }
 
 // A found is what a path leads to.
@@ -104,6 +129,8 @@ func (h *Handler) find(ctx context.Context, path string, open func(context.Conte
 			return found{sess: sess, generation: generation}, nil
 		case trashed:
 			return found{generation: generation, gone: true}, nil
+		case ending: // a node stopped halfway; if this fails, the next request tries it
+			_ = h.cfg.Delete(ctx, sess, core.Notice{Why: "the stream was deleted"})
 		case expired:
 			if err := h.end(ctx, sess, core.Notice{Why: "its time to live is over"}); err != nil {
 				if isRaced(err) {
@@ -120,10 +147,15 @@ func (h *Handler) find(ctx context.Context, path string, open func(context.Conte
 func (h *Handler) noteGeneration(path string, generation int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if _, ok := h.generations[path]; !ok {
-		forgetSome(h.generations)
-	}
 	h.generations[path] = generation
+	for other := range h.generations {
+		if len(h.generations) <= maxCached {
+			return
+		}
+		if other != path {
+			delete(h.generations, other)
+		}
+	}
 }
 
 // A life is whether a stream exists.
@@ -133,12 +165,15 @@ const (
 	alive   life = iota
 	expired      // the log does not say so yet
 	deleted
+	ending  // deleted, and its session is not in the trash yet
 	trashed // as a session, not as a stream
 )
 
 func (h *Handler) lifeOf(sess *engine.Session) (l life, err error) {
 	err = h.view(sess, func(st *core.State, s *stream) error {
 		switch {
+		case s.state.Deleted && st.Deleted == nil && st.LegalHold == nil:
+			l = ending
 		case s.state.Deleted:
 			l = deleted
 		case st.Deleted != nil:

@@ -14,10 +14,13 @@ import (
 // this one know them.
 type touch struct {
 	at    time.Time
-	timer *time.Timer // notes it; nil if the log has it
+	ttl   time.Duration // of the stream
+	timer *time.Timer   // notes it
+	pause time.Duration // before the next attempt, if one failed
 }
 
-// maxNoteDelay is how long a use is in memory only.
+// maxNoteDelay is how long a use is in memory only, and the longest pause between attempts
+// to store it.
 const maxNoteDelay = time.Minute
 
 // touchLater notes that a stream was used, if that extends its life.
@@ -36,12 +39,13 @@ func (h *Handler) touchLater(sess *engine.Session) {
 	defer h.mu.Unlock()
 	t := h.touches[sess.ID()]
 	if t == nil {
-		t = &touch{}
+		t = &touch{ttl: ttl}
 		h.touches[sess.ID()] = t
 	}
 	t.at = h.now()
 	if t.timer == nil {
-		t.timer = time.AfterFunc(min(ttl/10, maxNoteDelay), func() { h.noteTouch(sess) })
+		id := sess.ID()
+		t.timer = time.AfterFunc(min(ttl/10, maxNoteDelay), func() { h.noteTouch(id) })
 	}
 }
 
@@ -56,23 +60,27 @@ func (h *Handler) lastTouch(id core.SessionID) time.Time {
 }
 
 // noteTouch stores the last use of a stream, and forgets it. A use that cannot be stored
-// counts on this node only, until it stops.
-func (h *Handler) noteTouch(sess *engine.Session) {
-	at := h.lastTouch(sess.ID())
+// counts on this node only, until it stops or the stream would have ended.
+func (h *Handler) noteTouch(id core.SessionID) {
+	at := h.lastTouch(id)
 	ctx, cancel := context.WithTimeout(h.cfg.Stopping, batchTimeout)
 	defer cancel()
-	err := h.noteUse(ctx, sess, at)
+	sess, err := h.cfg.Cached(ctx, id)
+	if err == nil {
+		err = h.noteUse(ctx, sess, at)
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	t := h.touches[sess.ID()]
+	t := h.touches[id]
 	switch {
 	case t == nil:
-	case err == nil && t.at.Equal(at):
-		delete(h.touches, sess.ID())
-	case h.cfg.Stopping.Err() == nil && h.now().Sub(t.at) < 2*maxNoteDelay:
-		t.timer = time.AfterFunc(time.Second, func() { h.noteTouch(sess) })
+	case err == nil && t.at.Equal(at), isMissing(err), h.cfg.Stopping.Err() != nil, h.now().Sub(t.at) > t.ttl:
+		delete(h.touches, id)
 	default:
-		delete(h.touches, sess.ID())
+		if t.pause = min(max(time.Second, 2*t.pause), maxNoteDelay); err == nil {
+			t.pause = time.Second // it was used meanwhile
+		}
+		t.timer = time.AfterFunc(t.pause, func() { h.noteTouch(id) })
 	}
 }
 

@@ -30,6 +30,7 @@ func bodyLine(contentType string, body []byte) (*bytestream.Line, error) {
 	}
 	values := []json.RawMessage{body}
 	if bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("[")) {
+		values = nil // or Unmarshal would write into the body
 		if err := json.Unmarshal(body, &values); err != nil {
 			return nil, refuse(http.StatusBadRequest, "the body is not valid JSON: %v", err)
 		}

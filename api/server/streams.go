@@ -38,6 +38,7 @@ func (s *Server) newStreams() *durablestreams.Handler {
 		Body:     s.readBody,
 		Follow:   s.cfg.Log.FollowLazily,
 		Sent:     s.limiters.sent,
+		Memory:   s.limiters.memory,
 		MaxLine:  s.cfg.MaxLine,
 		Poll:     s.cfg.StreamPoll,
 		CORS:     !s.requiresNoToken(),

@@ -21,7 +21,14 @@ type State struct {
 	Used      time.Time
 
 	ends []int64 // the offset after each entry
+	size int64   // of Producers and Forks, about
 }
+
+// Size returns about how many bytes the state takes.
+func (s *State) Size() int64 { return int64(8*cap(s.ends)) + s.size }
+
+// memberSize is about how much a producer or a fork takes besides its texts.
+const memberSize = 150
 
 // Add folds the entries of es that were not folded yet.
 func (s *State) Add(es []core.Entry) {
@@ -45,6 +52,7 @@ func (s *State) add(l *Line) {
 		s.Tail = min(s.Tail+min(l.Length, maxTail), maxTail)
 	case TypeFork:
 		s.Forks = append(s.Forks, l.Fork)
+		s.size += memberSize + int64(len(l.Fork))
 		return
 	case TypeDelete:
 		s.Deleted = true
@@ -62,6 +70,9 @@ func (s *State) add(l *Line) {
 	if l.Producer != nil {
 		if s.Producers == nil {
 			s.Producers = map[string]Producer{}
+		}
+		if _, known := s.Producers[l.Producer.ID]; !known {
+			s.size += memberSize + int64(len(l.Producer.ID))
 		}
 		s.Producers[l.Producer.ID] = *l.Producer
 	}
