@@ -49,8 +49,18 @@ const (
 
 // Inspect reads every record of a session that the log still has. Damage is in
 // the Inspection; the error is that of the log, such as core.ErrUnavailable or
-// core.ErrNotFound.
-func (ss *Sessions) Inspect(ctx context.Context, id core.SessionID) (*Inspection, error) {
+// core.ErrNotFound. It starts again if what it was to read last is truncated
+// meanwhile.
+func (ss *Sessions) Inspect(ctx context.Context, id core.SessionID) (in *Inspection, err error) {
+	for range maxLoads {
+		if in, err = ss.inspect(ctx, id); !errors.Is(err, errMissingRecord) {
+			return in, err
+		}
+	}
+	return nil, fmt.Errorf("session %s is truncated faster than it can be read: %w", id, core.ErrUnavailable)
+}
+
+func (ss *Sessions) inspect(ctx context.Context, id core.SessionID) (*Inspection, error) {
 	last, err := ss.cfg.Log.LastLink(ctx, id)
 	end, atEnd := errors.AsType[*storage.EndError](err)
 	if bad, ok := errors.AsType[*storage.RecordError](err); ok {
@@ -77,6 +87,8 @@ func (ss *Sessions) Inspect(ctx context.Context, id core.SessionID) (*Inspection
 	switch {
 	case err == nil:
 		in.State = v.st
+	case isDamage(err) && ss.isTruncated(ctx, id, last):
+		return nil, errMissingRecord
 	case last.Kind == core.KindErase, isDamage(err):
 	default:
 		return nil, err
@@ -143,6 +155,9 @@ func (in *inspector) walk(ctx context.Context, upTo uint64) error {
 		}
 		if idle++; retry.Pause(ctx) != nil {
 			return fmt.Errorf("session %s: records after %d cannot be read: %w", in.id, at, core.ErrUnavailable)
+		}
+		if idle%(2*idleReads) == 0 && in.ss.isTruncated(ctx, in.id, in.last) {
+			return errMissingRecord
 		}
 	}
 	return nil

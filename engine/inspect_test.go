@@ -1,9 +1,12 @@
 package engine_test
 
 import (
+	"context"
+	"iter"
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sesslog/sesslog/core"
@@ -57,6 +60,65 @@ func TestInspectReportsOrphansAndRepairs(t *testing.T) {
 	}
 	_ = s
 	testkit.Equal(t, "put back", 0, inspect(t, node(l, b), id).Rewritten) // f followed an orphan: its line is on a separate head
+}
+
+// A truncatedLog drops the records before from. It calls read after each record that a
+// caller reads.
+type truncatedLog struct {
+	engine.Log
+	from core.Pos
+	read func(*core.Record)
+}
+
+func (l *truncatedLog) Range(ctx context.Context, id core.SessionID) (first, last core.Pos, err error) {
+	_, last, err = l.Log.Range(ctx, id)
+	return l.from, last, err
+}
+
+func (l *truncatedLog) LinkAt(ctx context.Context, id core.SessionID, pos core.Pos) (*core.Record, error) {
+	if pos < l.from {
+		return nil, core.ErrNotFound
+	}
+	return l.Log.LinkAt(ctx, id, pos)
+}
+
+func (l *truncatedLog) Read(ctx context.Context, id core.SessionID, after, upTo core.Pos) iter.Seq2[*core.Record, error] {
+	return func(yield func(*core.Record, error) bool) {
+		for r, err := range l.Log.Read(ctx, id, max(after, l.from-1), upTo) {
+			if err == nil {
+				l.read(r)
+			}
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+func (l *truncatedLog) ReadFromLeader(ctx context.Context, id core.SessionID, after, upTo core.Pos) iter.Seq2[*core.Record, error] {
+	return l.Read(ctx, id, after, upTo)
+}
+
+func TestInspectEndsIfItsBaseIsTruncated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory, ss, b := inMemory()
+		s := create(t, ss, "session1", entry("a", ""))
+		checkpoint(t, s, b)
+		first := state(t, s).Pos
+		mustAppend(t, s, core.MainHead, "", message("b"))
+		checkpoint(t, s, b)
+		second := state(t, s).Pos
+		mustAppend(t, s, core.MainHead, "", message("c"))
+		l := &truncatedLog{Log: full(memory), from: first}
+		l.read = func(r *core.Record) {
+			if r.Pos == first {
+				l.from = second
+			}
+		}
+		in := inspect(t, node(l, b), "session1")
+		testkit.Equal(t, "faults", []engine.FaultKind{}, kinds(in.Faults))
+		testkit.Equal(t, "entries", []string{"a", "b", "c"}, ids(in.State))
+	})
 }
 
 func TestInspectReportsUnreadableRecord(t *testing.T) {

@@ -98,6 +98,12 @@ func (ss *Sessions) predecessor(ctx context.Context, r *core.Record, id core.Ses
 	}
 }
 
+// isTruncated reports whether the log has dropped r, which it had.
+func (ss *Sessions) isTruncated(ctx context.Context, id core.SessionID, r *core.Record) bool {
+	first, _, err := ss.cfg.Log.Range(ctx, id)
+	return err == nil && first > r.Pos
+}
+
 // Chained yields the records of read, which starts after the record at after, whose
 // cursor is have, while each follows the previous one. It skips orphans. It ends
 // with core.ErrLost if the log continues from other records than those that were
