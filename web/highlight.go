@@ -61,16 +61,17 @@ func classOf(tokens *regexp.Regexp, match []int, token string, isCalled bool) st
 	return ""
 }
 
-// families returns the tokens of each language that is known. The regular expressions
-// take time in proportion to the code.
+// families returns the tokens of each language that is known. A token that has begun
+// always matches, up to the end of the line or the code if it is not closed: otherwise
+// the rest of the code would be read again for each token after it.
 var families = sync.OnceValue(func() map[string]*regexp.Regexp {
-	const rest = `|(?P<s>"""(?s:.*?)"""|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|` + "`[^`]*`" + `)|(?P<m>\b\d[\w.]*)|(?P<word>[\pL_]\w*)`
+	const rest = `|(?P<s>"""(?s:.*?)(?:"""|\z)|"(?:[^"\\\n]|\\.)*"?|(?:\B|\b[bBfFrRuUL]{1,2})'(?:[^'\\\n]|\\.)*'?|` + "`[^`]*`?" + `)|(?P<m>\b\d[\w.]*)|(?P<word>[\pL_]\w*)`
 	all := map[string]*regexp.Regexp{}
 	for languages, tokens := range map[string]string{
-		"go js jsx ts tsx javascript typescript java c cc cpp c++ h cs csharp rust rs swift kotlin scala php dart zig css scss json jsonc proto": `(?P<c>//.*|/\*(?s:.*?)\*/)` + rest,
+		"go js jsx ts tsx javascript typescript java c cc cpp c++ h cs csharp rust rs swift kotlin scala php dart zig css scss json jsonc proto": `(?P<c>//.*|/\*(?s:.*?)(?:\*/|\z))` + rest,
 		"python py sh bash shell zsh console ruby rb perl r yaml yml toml ini make makefile dockerfile elixir nix hcl terraform powershell":      `(?P<c>(?m:^|\s)#.*)` + rest,
 		"sql lua haskell hs elm ada":  `(?P<c>--.*)` + rest,
-		"html xml svg vue svelte jsp": `(?P<c><!--(?s:.*?)-->)|(?P<k></?[\w:-]+|/?>)|(?P<s>"[^"\n]*")`,
+		"html xml svg vue svelte jsp": `(?P<c><!--(?s:.*?)(?:-->|\z))|(?P<k></?[\w:-]+|/?>)|(?P<s>"[^"\n]*"?)`,
 		"diff patch":                  `(?m)(?P<gi>^\+.*)|(?P<gd>^-.*)|(?P<gu>^@@.*)`,
 	} {
 		compiled := regexp.MustCompile(tokens)
