@@ -71,9 +71,10 @@ func readThread(es []core.Entry) *thread {
 	return t
 }
 
-// nodeOf reads an entry of the tree, whose line was read before.
+// nodeOf reads an entry of the tree, whose line was read before. An envelope is no line
+// of the agent.
 func nodeOf(e *core.Entry) (n node, ok bool) {
-	if e.Aside || e.ID == "" {
+	if e.Aside || e.ID == "" || envelope.IsOurs(e.Line) {
 		return n, false
 	}
 	var v [len(nodeMembers)]jsjson.Value

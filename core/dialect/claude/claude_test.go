@@ -292,3 +292,19 @@ func TestLineWithUnknownParentIsWhatTheAgentWrote(t *testing.T) {
 		}
 	}
 }
+
+// An envelope is no line of the agent, even if a client gives it a place in the tree.
+func TestContextSkipsEnvelopesInTree(t *testing.T) {
+	t.Parallel()
+	var w envelope.Writer
+	in := w.Line(envelope.Piece{ID: "x", InTree: true, Parent: "u1", Path: mainPath, Kind: "user", Bytes: []byte("{}")})[0]
+	e, err := Dialect{}.Entry([]byte(strings.TrimSuffix(string(in.Line), "}") + `,"message":{"role":"user","content":"unsaid"}}`))
+	if err != nil || e.Aside {
+		t.Fatalf("%+v, %v", e, err)
+	}
+	es := session(t, prompt(0, "u1", "", "one"), prompt(10, "u2", "x", "two")).Entries
+	raw, err := Dialect{}.Context(append(es, e), core.LeafAt("u2"))
+	if err != nil || strings.Contains(string(raw), "unsaid") || !strings.Contains(string(raw), "two") {
+		t.Errorf("%s, %v", raw, err)
+	}
+}
