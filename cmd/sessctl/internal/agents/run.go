@@ -119,6 +119,20 @@ func (a app) resumeAgent(ctx context.Context, argv []string, r *agent.Resumed) e
 	return err
 }
 
+// A shownResult is a result with its cursor also as cursor.
+type shownResult struct {
+	agent.Result
+	Cursor core.Cursor `json:"cursor,omitzero"`
+}
+
+func shownResults(rs []agent.Result) []shownResult {
+	all := make([]shownResult, len(rs))
+	for i, r := range rs {
+		all[i] = shownResult{r, r.Cursor}
+	}
+	return all
+}
+
 // printRun prints one line for each session that the agent wrote, except those of
 // subagents. For programs it prints to standard error, because standard output is
 // the agent's.
@@ -127,9 +141,9 @@ func (a app) printRun(name string, report agent.RunReport) {
 		to := *a.App
 		to.Stdout = a.Stderr
 		_ = to.PrintJSON(struct {
-			Sessions []agent.Result `json:"sessions"`
-			Earlier  []agent.Result `json:"earlier,omitempty"`
-		}{cli.NotNil(report.Sessions), report.Earlier})
+			Sessions []shownResult `json:"sessions"`
+			Earlier  []shownResult `json:"earlier,omitempty"`
+		}{shownResults(report.Sessions), shownResults(report.Earlier)})
 		return
 	}
 	if len(report.Sessions) == 0 {
