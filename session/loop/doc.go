@@ -20,7 +20,8 @@
 // run, and does what the Policy of its tool says. A reply that was not stored is
 // asked for again: nothing has followed from it. Rows of results are in the order of
 // the calls, so a result that is there before that of an earlier call waits for it;
-// if the host dies then, its call counts as started.
+// if the host dies then, its call counts as started. A row that the log could not take
+// in time stays in the Session, and the next Run sends it first.
 //
 // A loop whose head another writer took over learns that from the first write, and
 // stops with a *core.FencedError that names the writer. Each request and each call

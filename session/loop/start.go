@@ -88,12 +88,13 @@ func (l *Loop) Close(ctx context.Context) error {
 	if reason == Truncated {
 		line = append(line[:len(line)-1], `, "lineage_extras": [["loop.truncated", true]]}`...)
 	}
-	_, err := l.s.AppendLine(ctx, line)
-	if err := l.durable(ctx, err); err != nil {
+	ids, err := l.s.AppendLine(ctx, line)
+	err = l.durable(ctx, err)
+	l.mu.Lock()
+	l.st.Closed = len(ids) > 0 // also if it was not sent yet
+	l.mu.Unlock()
+	if err != nil {
 		return err
 	}
-	l.mu.Lock()
-	l.st.Closed = true
-	l.mu.Unlock()
 	return l.s.Close(ctx)
 }

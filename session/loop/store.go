@@ -11,7 +11,9 @@ import (
 	"github.com/sesslog/sesslog/internal/retry"
 )
 
-// append stores a row. When it returns nil, the row is durable.
+// append stores a row. When it returns nil, the row is durable. A row that the
+// session keeps although the log did not take it yet is part of the state: the next
+// Run sends it first.
 func (l *Loop) append(ctx context.Context, m Message, n note) error {
 	line := m.chunk().Line(len(l.st.Messages))
 	if m.Role == Assistant {
@@ -21,13 +23,17 @@ func (l *Loop) append(ctx context.Context, m Message, n note) error {
 		}
 	}
 	ids, err := l.s.AppendLine(ctx, line)
-	if err := l.durable(ctx, err); err != nil {
+	err = l.durable(ctx, err)
+	if len(ids) == 0 {
 		return err
 	}
 	e, _ := l.s.Entry(ids[0])
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.st.add(e)
+	if bad := l.st.add(e); bad != nil {
+		return bad
+	}
+	return err
 }
 
 // start notes, before a call runs, that it is started. When it returns nil, the

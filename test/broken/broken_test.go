@@ -141,7 +141,7 @@ var rules = []rule{
 	},
 	{
 		"loop", "calls run although their reply was not stored", "session/loop/store.go",
-		"if err := l.durable(ctx, err); err != nil {", "if err := l.durable(ctx, err); err != nil && m.Role != Assistant {",
+		"err = l.durable(ctx, err)", "if err = l.durable(ctx, err); m.Role == Assistant {\n\terr = nil\n}",
 		"session/loop TestFencedLoopStopsBeforeItsNextCall",
 	},
 }
