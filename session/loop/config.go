@@ -20,8 +20,8 @@ type Config struct {
 	// system prompt. They are not stored in the session.
 	Agent openrath.Table
 	Tools []Tool
-	// MaxRounds limits the replies after a message of the user; 0 means
-	// DefaultMaxRounds, a negative number none at all.
+	// MaxRounds limits the replies after a message of the user. 0 means
+	// DefaultMaxRounds. With a negative number, the model is not asked at all.
 	MaxRounds int
 	// OnDelta is called with each piece of a reply that is under way. Model must
 	// be a Streamer then.

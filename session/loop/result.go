@@ -18,6 +18,7 @@ const (
 	maxFile      = 12_000
 	maxEntries   = 500
 	maxResult    = 48_000
+	maxOutput    = 1_000_000
 )
 
 const truncated = "...(truncated)"
@@ -39,8 +40,8 @@ func cut(s string, n int) string {
 // A Failure is the error of a tool as the model gets it.
 type Failure struct {
 	Kind    string // a word for programs, such as "io"
-	Message string
-	Detail  string // at most 4,000 characters are kept
+	Message string // at most 1,000,000 characters are kept
+	Detail  string // at most 4,000
 }
 
 func (f *Failure) Error() string { return f.Kind + ": " + f.Message }
@@ -51,9 +52,11 @@ const (
 	unknownTool      = "unknown_tool"
 	toolException    = "tool_execution_exception"
 	interrupted      = "interrupted"
+	resultTooLarge   = "result_too_large"
 )
 
-// A Command is the result of a process.
+// A Command is the result of a process. Of each output, the model gets 1,000,000
+// characters.
 type Command struct {
 	ExitCode  int     `json:"exit_code"`
 	Stdout    string  `json:"stdout"`
@@ -83,7 +86,8 @@ type Written struct {
 	Bytes int64 `json:"bytes_written"`
 }
 
-// Code is the result of running code.
+// Code is the result of running code. Of each text, the model gets 1,000,000
+// characters.
 type Code struct {
 	Text   string `json:"text"`
 	Stdout string `json:"stdout"`
@@ -104,8 +108,17 @@ func Text(result any) string {
 	case Entries:
 		r.Entries = append([]Entry{}, r.Entries[:min(len(r.Entries), maxEntries)]...)
 		return pythonJSON(r)
-	case Command, Written, Code:
+	case Command:
+		r.Stdout, r.Stderr = cut(r.Stdout, maxOutput), cut(r.Stderr, maxOutput)
 		return pythonJSON(r)
+	case Code:
+		r.Text, r.Error = cut(r.Text, maxOutput), cut(r.Error, maxOutput)
+		r.Stdout, r.Stderr = cut(r.Stdout, maxOutput), cut(r.Stderr, maxOutput)
+		return pythonJSON(r)
+	case Written:
+		return pythonJSON(r)
+	case string:
+		result = cut(r, maxResult) // before its text is made
 	}
 	return cut(pythonJSON(result), maxResult)
 }
@@ -123,7 +136,7 @@ func ErrorText(err error) string {
 		Kind    string `json:"error_kind"`
 		Message string `json:"message"`
 		Detail  string `json:"detail,omitempty"`
-	}{false, f.Kind, f.Message, cut(f.Detail, maxDetail)}
+	}{false, f.Kind, cut(f.Message, maxOutput), cut(f.Detail, maxDetail)}
 	return ascii(pythonJSON(row))
 }
 
@@ -137,7 +150,8 @@ func typeName(err error) string {
 }
 
 // pythonJSON is v as Python's json.dumps writes it, with all characters as they
-// are. What JSON cannot represent is its text in quotes.
+// are. What JSON cannot represent is its text in quotes, or the name of its type if
+// it contains itself.
 func pythonJSON(v any) string {
 	o := []json.Options{
 		json.Deterministic(true), jsontext.AllowInvalidUTF8(true),
@@ -145,9 +159,20 @@ func pythonJSON(v any) string {
 	}
 	b, err := json.Marshal(v, o...)
 	if err != nil {
-		b, _ = json.Marshal(fmt.Sprint(v), o...) // a string never fails
+		text := fmt.Sprintf("%T", v)
+		if !isDeep(err) {
+			text = fmt.Sprint(v)
+		}
+		b, _ = json.Marshal(text, o...) // a string never fails
 	}
 	return string(b)
+}
+
+// isDeep reports whether err is about a value below many others: one that contains
+// itself, as a rule, of which fmt would have no end.
+func isDeep(err error) bool {
+	e, ok := errors.AsType[*json.SemanticError](err)
+	return ok && strings.Count(string(e.JSONPointer), "/") > 100
 }
 
 // ascii replaces the other characters in JSON text by escapes.

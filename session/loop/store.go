@@ -36,6 +36,18 @@ func (l *Loop) append(ctx context.Context, m Message, n note) error {
 	return err
 }
 
+// appendResult stores the row of a call, or an error row if the result is larger
+// than the log takes.
+func (l *Loop) appendResult(ctx context.Context, p Pending, text string) error {
+	m := Message{Role: ToolResult, CallID: p.ID, Name: p.Name, Text: text}
+	err := l.append(ctx, m, note{})
+	if !errors.Is(err, core.ErrTooLarge) {
+		return err
+	}
+	m.Text = ErrorText(&Failure{Kind: resultTooLarge, Message: fmt.Sprintf("the result of tool '%s' has %d bytes, which the log does not store", p.Name, len(text))})
+	return l.append(ctx, m, note{})
+}
+
 // start notes, before a call runs, that it is started. When it returns nil, the
 // note is durable.
 func (l *Loop) start(ctx context.Context, p Pending) error {

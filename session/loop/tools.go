@@ -54,7 +54,7 @@ func (r *round) store(pending []Pending) error {
 	for i, p := range pending {
 		select {
 		case text := <-r.results[i]:
-			if err := r.l.append(r.ctx, Message{Role: ToolResult, CallID: p.ID, Name: p.Name, Text: text}, note{}); err != nil {
+			if err := r.l.appendResult(r.ctx, p, text); err != nil {
 				return err
 			}
 			close(r.stored[i])
@@ -83,7 +83,14 @@ func (r *round) work(i int, p Pending, j job, after <-chan struct{}) error {
 	if err := r.ctx.Err(); err != nil {
 		return err
 	}
+	returned := false
+	defer func() {
+		if !returned && r.ctx.Err() == nil {
+			r.results[i] <- ErrorText(&Failure{Kind: toolException, Message: "the tool ended its goroutine"})
+		}
+	}()
 	text := j.run(r.ctx)
+	returned = true
 	if err := r.ctx.Err(); err != nil {
 		return err
 	}
@@ -161,16 +168,21 @@ func (t *Tool) key(c Call) (key string, err error) {
 	return t.Key(c)
 }
 
-// call returns the content of the row of a call.
+// call returns the content of the row of a call. The methods of a result and of an
+// error can panic, too.
 func (t *Tool) call(ctx context.Context, arguments string) string {
-	result, err := func() (result any, err error) {
+	text, err := func() (text string, err error) {
 		defer recovered(&err)
-		return t.Run(ctx, json.RawMessage(arguments))
+		result, err := t.Run(ctx, json.RawMessage(arguments))
+		if err != nil {
+			return ErrorText(err), nil
+		}
+		return Text(result), nil
 	}()
 	if err != nil {
 		return ErrorText(err)
 	}
-	return Text(result)
+	return text
 }
 
 // A Panic is the error of a tool that panicked.
