@@ -1,9 +1,11 @@
 package durablestreams_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/internal/nodetest"
@@ -15,16 +17,37 @@ func TestDeleteThatStoppedHalfwayIsCompleted(t *testing.T) {
 	t.Parallel()
 	n := start(t, nodetest.Config{})
 	n.want(t, 201, "PUT", "halfway", "x", plain...)
-	line := []byte(`{"type":"delete","id":"0123456789abcdef0123456789abcdef","timestamp":"2026-01-02T03:04:05.000Z"}`)
-	if _, err := n.Append(t.Context(), "ds-halfway", line, client.AppendOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	n.endAt(t, "ds-halfway", time.Now())
 	n.want(t, 404, "GET", "halfway", "")
 	info, err := n.Info(t.Context(), "ds-halfway")
 	if err != nil || info.Log.Deleted == nil {
 		t.Errorf("the session is not in the trash: %v", err)
 	}
 	n.want(t, 201, "PUT", "halfway", "y", plain...)
+}
+
+// endAt appends the line that deletes a stream to its session.
+func (n node) endAt(t *testing.T, id string, at time.Time) {
+	t.Helper()
+	line := fmt.Sprintf(`{"type":"delete","id":"0123456789abcdef0123456789abcdef","timestamp":%q}`, at.UTC().Format(time.RFC3339))
+	if _, err := n.Append(t.Context(), id, []byte(line), client.AppendOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The session of a stream that was deleted long ago may be restored from the trash. A
+// request for the path does not move it there again.
+func TestRestoredSessionOfDeletedStreamStays(t *testing.T) {
+	t.Parallel()
+	n := start(t, nodetest.Config{})
+	n.want(t, 201, "PUT", "restored", "x", plain...)
+	n.endAt(t, "ds-restored", time.Now().Add(-2*time.Hour))
+	n.want(t, 404, "GET", "restored", "")
+	info, err := n.Info(t.Context(), "ds-restored")
+	if err != nil || info.Log.Deleted != nil {
+		t.Errorf("the session is in the trash again, or %v", err)
+	}
+	n.want(t, 201, "PUT", "restored", "y", plain...)
 }
 
 func TestForkWithAnInvalidBodyLeavesNoNote(t *testing.T) {

@@ -158,6 +158,10 @@ func (h *Handler) noteGeneration(path string, generation int) {
 	}
 }
 
+// maxEnding is how long after the end of a stream a request for its path moves its session
+// to the trash. A session that is not there later was restored from it.
+const maxEnding = time.Hour
+
 // A life is whether a stream exists.
 type life int
 
@@ -172,7 +176,7 @@ const (
 func (h *Handler) lifeOf(sess *engine.Session) (l life, err error) {
 	err = h.view(sess, func(st *core.State, s *stream) error {
 		switch {
-		case s.state.Deleted && st.Deleted == nil && st.LegalHold == nil:
+		case s.state.Deleted && st.Deleted == nil && st.LegalHold == nil && h.now().Sub(s.state.Ended) < maxEnding:
 			l = ending
 		case s.state.Deleted:
 			l = deleted

@@ -14,7 +14,8 @@ type State struct {
 	Closed   bool
 	ClosedBy *Producer // the request that closed it, nil if that named no producer
 	Deleted  bool
-	Seq      *string // of the last append that had one
+	Ended    time.Time // when it was deleted
+	Seq      *string   // of the last append that had one
 	// Producers are the last accepted requests, by the producer's id.
 	Producers map[string]Producer
 	Forks     []string // sessions of the streams that were made from this one
@@ -56,6 +57,7 @@ func (s *State) add(l *Line) {
 		return
 	case TypeDelete:
 		s.Deleted = true
+		s.Ended, _ = time.Parse(time.RFC3339, l.Time)
 		return
 	case TypeTouch:
 	default:
