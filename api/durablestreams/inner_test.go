@@ -10,9 +10,12 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/core/dialect/bytestream"
+	"github.com/sesslog/sesslog/core/memlog"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/internal/memory"
+	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
 func TestPathsHaveSessionsOfTheirOwn(t *testing.T) {
@@ -143,5 +146,40 @@ func TestUseIsRememberedWhileItCannotBeStored(t *testing.T) {
 		if !h.lastTouch("s").IsZero() {
 			t.Error("the use is remembered after the end of the stream")
 		}
+	})
+}
+
+// A stream that is used while its last use is being stored is not stored again before a
+// tenth of its time to live.
+func TestConstantUseIsStoredOncePerTenthOfTheTimeToLive(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		stopping, stop := context.WithCancel(t.Context())
+		defer stop()
+		ttl := int64(100)
+		d := bytestream.Dialect{}
+		header, err := d.Header((&bytestream.Config{ID: "s", Time: stamp(time.Now()), Path: "s", ContentType: defaultType, TTL: &ttl}).Line())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ss := engine.NewSessions(engine.Config{Log: engine.Plain(memlog.New("test")), Blobs: streamtest.NewBlobs(), Dialects: dialect.All()})
+		sess, err := ss.Create(t.Context(), engine.CreateRequest{ID: "session-1", Origin: core.Origin{Dialect: d.Name()}, Header: header})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var h *Handler
+		h = New(Config{Stopping: stopping, Cached: func(context.Context, core.SessionID) (*engine.Session, error) {
+			h.touchLater(sess)
+			return sess, nil
+		}})
+		h.touchLater(sess)
+		time.Sleep(601 * time.Second)
+		synctest.Wait()
+		_ = sess.View(func(st *core.State) error {
+			if n := len(st.Entries); n != 60 {
+				t.Errorf("%d uses are stored in 600 s", n)
+			}
+			return nil
+		})
 	})
 }

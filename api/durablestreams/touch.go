@@ -45,9 +45,12 @@ func (h *Handler) touchLater(sess *engine.Session) {
 	t.at = h.now()
 	if t.timer == nil {
 		id := sess.ID()
-		t.timer = time.AfterFunc(min(ttl/10, maxNoteDelay), func() { h.noteTouch(id) })
+		t.timer = time.AfterFunc(t.delay(), func() { h.noteTouch(id) })
 	}
 }
+
+// delay returns how long a use is in memory before it is stored.
+func (t *touch) delay() time.Duration { return min(t.ttl/10, maxNoteDelay) }
 
 // lastTouch returns the last use that may not be in the log yet.
 func (h *Handler) lastTouch(id core.SessionID) time.Time {
@@ -76,10 +79,11 @@ func (h *Handler) noteTouch(id core.SessionID) {
 	case t == nil:
 	case err == nil && t.at.Equal(at), isMissing(err), h.cfg.Stopping.Err() != nil, h.now().Sub(t.at) > t.ttl:
 		delete(h.touches, id)
+	case err == nil: // it was used meanwhile
+		t.pause = 0
+		t.timer = time.AfterFunc(t.delay(), func() { h.noteTouch(id) })
 	default:
-		if t.pause = min(max(time.Second, 2*t.pause), maxNoteDelay); err == nil {
-			t.pause = time.Second // it was used meanwhile
-		}
+		t.pause = min(max(time.Second, 2*t.pause), maxNoteDelay)
 		t.timer = time.AfterFunc(t.pause, func() { h.noteTouch(id) })
 	}
 }
