@@ -10,7 +10,7 @@ import (
 )
 
 func TestAdmit(t *testing.T) {
-	plain := func(t *testing.T) *core.State { return opened(t, line("a", ""), line("b", "a")) }
+	plain := func(t *testing.T) *core.State { return opened(t, said("a", ""), said("b", "a")) }
 	held := func(t *testing.T) *core.State {
 		s := plain(t)
 		apply(t, s, core.KindClaim, "main", "w1", `{}`)
@@ -31,45 +31,45 @@ func TestAdmit(t *testing.T) {
 		want  error
 		fresh int
 	}{
-		"a child":                         {plain, core.Proposal{}, []string{line("c", "b")}, nil, 1},
-		"a root":                          {plain, core.Proposal{}, []string{line("c", "")}, nil, 1},
-		"a chain in one body":             {plain, core.Proposal{}, []string{line("c", "b"), line("d", "c")}, nil, 2},
-		"a parent that comes later":       {plain, core.Proposal{}, []string{line("d", "c"), line("c", "b")}, core.ErrInvalid, 0},
-		"a parent that is nowhere":        {plain, core.Proposal{}, []string{line("c", "x")}, core.ErrInvalid, 0},
-		"its own parent":                  {plain, core.Proposal{}, []string{line("c", "c")}, core.ErrInvalid, 0},
-		"the same again":                  {plain, core.Proposal{}, []string{line("b", "a")}, nil, 0},
-		"the same and another":            {plain, core.Proposal{}, []string{line("b", "a"), line("c", "b")}, nil, 1},
-		"twice in one body":               {plain, core.Proposal{}, []string{line("c", "b"), line("c", "b")}, nil, 1},
-		"other bytes":                     {plain, core.Proposal{}, []string{line("b", "")}, core.ErrConflict, 0},
-		"other bytes in one body":         {plain, core.Proposal{}, []string{line("c", "b"), line("c", "a")}, core.ErrConflict, 0},
+		"a child":                         {plain, core.Proposal{}, []string{said("c", "b")}, nil, 1},
+		"a root":                          {plain, core.Proposal{}, []string{said("c", "")}, nil, 1},
+		"a chain in one body":             {plain, core.Proposal{}, []string{said("c", "b"), said("d", "c")}, nil, 2},
+		"a parent that comes later":       {plain, core.Proposal{}, []string{said("d", "c"), said("c", "b")}, core.ErrInvalid, 0},
+		"a parent that is nowhere":        {plain, core.Proposal{}, []string{said("c", "x")}, core.ErrInvalid, 0},
+		"its own parent":                  {plain, core.Proposal{}, []string{said("c", "c")}, core.ErrInvalid, 0},
+		"the same again":                  {plain, core.Proposal{}, []string{said("b", "a")}, nil, 0},
+		"the same and another":            {plain, core.Proposal{}, []string{said("b", "a"), said("c", "b")}, nil, 1},
+		"twice in one body":               {plain, core.Proposal{}, []string{said("c", "b"), said("c", "b")}, nil, 1},
+		"other bytes":                     {plain, core.Proposal{}, []string{said("b", "")}, core.ErrConflict, 0},
+		"other bytes in one body":         {plain, core.Proposal{}, []string{said("c", "b"), said("c", "a")}, core.ErrConflict, 0},
 		"no id":                           {plain, core.Proposal{}, []string{`{"parentId":"b"}`}, core.ErrInvalid, 0},
-		"a long id":                       {plain, core.Proposal{}, []string{line(strings.Repeat("x", core.MaxEntryID+1), "b")}, core.ErrInvalid, 0},
-		"a bad head":                      {plain, core.Proposal{Head: "a/b"}, []string{line("c", "b")}, core.ErrInvalid, 0},
-		"a pending parent":                {plain, core.Proposal{Pending: entries(t, plain(t), line("p", "b"))}, []string{line("c", "p")}, nil, 1},
-		"pending already":                 {plain, core.Proposal{Pending: entries(t, plain(t), line("p", "b"))}, []string{line("p", "b")}, nil, 0},
-		"pending with other bytes":        {plain, core.Proposal{Pending: entries(t, plain(t), line("p", "b"))}, []string{line("p", "a")}, core.ErrConflict, 0},
+		"a long id":                       {plain, core.Proposal{}, []string{said(strings.Repeat("x", core.MaxEntryID+1), "b")}, core.ErrInvalid, 0},
+		"a bad head":                      {plain, core.Proposal{Head: "a/b"}, []string{said("c", "b")}, core.ErrInvalid, 0},
+		"a pending parent":                {plain, core.Proposal{Pending: entries(t, plain(t), said("p", "b"))}, []string{said("c", "p")}, nil, 1},
+		"pending already":                 {plain, core.Proposal{Pending: entries(t, plain(t), said("p", "b"))}, []string{said("p", "b")}, nil, 0},
+		"pending with other bytes":        {plain, core.Proposal{Pending: entries(t, plain(t), said("p", "b"))}, []string{said("p", "a")}, core.ErrConflict, 0},
 		"loose: no id":                    {plain, core.Proposal{Loose: true}, []string{`{}`, `{}`}, nil, 2},
-		"loose: an orphan":                {plain, core.Proposal{Loose: true}, []string{line("c", "x")}, nil, 1},
-		"loose: an id used twice":         {plain, core.Proposal{Loose: true}, []string{line("b", "")}, nil, 1},
-		"after the last":                  {plain, core.Proposal{After: ptr(plain(t).Cursor())}, []string{line("c", "b")}, nil, 1},
-		"after another history":           {plain, core.Proposal{After: at(1)}, []string{line("c", "b")}, core.ErrConflict, 0},
-		"after what is not there yet":     {plain, core.Proposal{After: at(9)}, []string{line("c", "b")}, core.ErrConflict, 0},
-		"after, the head moved":           {with(core.KindAppend, line("c", "b")), core.Proposal{Writer: "w1", After: at(2)}, []string{line("d", "c")}, core.ErrConflict, 0},
-		"after, a claim came":             {held, core.Proposal{Writer: "w1", After: at(1)}, []string{line("c", "b")}, nil, 1},
-		"after, a head that was not made": {held, core.Proposal{Head: "side", After: at(1)}, []string{line("c", "b")}, nil, 1},
-		"after, stored already":           {held, core.Proposal{After: at(0)}, []string{line("b", "a")}, nil, 0},
-		"the holder":                      {held, core.Proposal{Writer: "w1", Claimed: true}, []string{line("c", "b")}, nil, 1},
-		"another writer":                  {held, core.Proposal{Writer: "w2", Claimed: true}, []string{line("c", "b")}, core.ErrFenced, 0},
-		"an empty writer":                 {held, core.Proposal{}, []string{line("c", "b")}, core.ErrFenced, 0},
-		"another head":                    {held, core.Proposal{Head: "side"}, []string{line("c", "b")}, nil, 1},
-		"a claim on another head":         {held, core.Proposal{Head: "side", Writer: "w1", Claimed: true}, []string{line("c", "b")}, core.ErrFenced, 0},
-		"a claim that is over":            {with(core.KindRelease, `{}`), core.Proposal{Writer: "w1", Claimed: true}, []string{line("c", "b")}, core.ErrFenced, 0},
-		"fenced, but stored already":      {held, core.Proposal{Writer: "w2", Claimed: true}, []string{line("b", "a")}, nil, 0},
-		"fenced, and half of it stored":   {held, core.Proposal{Writer: "w2", Claimed: true}, []string{line("b", "a"), line("c", "b")}, core.ErrFenced, 0},
-		"deleted":                         {with(core.KindDelete, `{}`), core.Proposal{Writer: "w1", Claimed: true}, []string{line("c", "b")}, core.ErrDeleted, 0},
-		"erased":                          {with(core.KindErase, `{}`), core.Proposal{Writer: "w1", Claimed: true}, []string{line("b", "a")}, core.ErrDeleted, 0},
-		"a newer version wrote":           {with("made-up", "x"), core.Proposal{Writer: "w1", Claimed: true}, []string{line("c", "b")}, core.ErrTooNew, 0},
-		"closed":                          {with(core.KindClose, `{}`), core.Proposal{Writer: "w1", Claimed: true}, []string{line("c", "b")}, nil, 1},
+		"loose: an orphan":                {plain, core.Proposal{Loose: true}, []string{said("c", "x")}, nil, 1},
+		"loose: an id used twice":         {plain, core.Proposal{Loose: true}, []string{said("b", "")}, nil, 1},
+		"after the last":                  {plain, core.Proposal{After: ptr(plain(t).Cursor())}, []string{said("c", "b")}, nil, 1},
+		"after another history":           {plain, core.Proposal{After: at(1)}, []string{said("c", "b")}, core.ErrConflict, 0},
+		"after what is not there yet":     {plain, core.Proposal{After: at(9)}, []string{said("c", "b")}, core.ErrConflict, 0},
+		"after, the head moved":           {with(core.KindAppend, said("c", "b")), core.Proposal{Writer: "w1", After: at(2)}, []string{said("d", "c")}, core.ErrConflict, 0},
+		"after, a claim came":             {held, core.Proposal{Writer: "w1", After: at(1)}, []string{said("c", "b")}, nil, 1},
+		"after, a head that was not made": {held, core.Proposal{Head: "side", After: at(1)}, []string{said("c", "b")}, nil, 1},
+		"after, stored already":           {held, core.Proposal{After: at(0)}, []string{said("b", "a")}, nil, 0},
+		"the holder":                      {held, core.Proposal{Writer: "w1", Claimed: true}, []string{said("c", "b")}, nil, 1},
+		"another writer":                  {held, core.Proposal{Writer: "w2", Claimed: true}, []string{said("c", "b")}, core.ErrFenced, 0},
+		"an empty writer":                 {held, core.Proposal{}, []string{said("c", "b")}, core.ErrFenced, 0},
+		"another head":                    {held, core.Proposal{Head: "side"}, []string{said("c", "b")}, nil, 1},
+		"a claim on another head":         {held, core.Proposal{Head: "side", Writer: "w1", Claimed: true}, []string{said("c", "b")}, core.ErrFenced, 0},
+		"a claim that is over":            {with(core.KindRelease, `{}`), core.Proposal{Writer: "w1", Claimed: true}, []string{said("c", "b")}, core.ErrFenced, 0},
+		"fenced, but stored already":      {held, core.Proposal{Writer: "w2", Claimed: true}, []string{said("b", "a")}, nil, 0},
+		"fenced, and half of it stored":   {held, core.Proposal{Writer: "w2", Claimed: true}, []string{said("b", "a"), said("c", "b")}, core.ErrFenced, 0},
+		"deleted":                         {with(core.KindDelete, `{}`), core.Proposal{Writer: "w1", Claimed: true}, []string{said("c", "b")}, core.ErrDeleted, 0},
+		"erased":                          {with(core.KindErase, `{}`), core.Proposal{Writer: "w1", Claimed: true}, []string{said("b", "a")}, core.ErrDeleted, 0},
+		"a newer version wrote":           {with("made-up", "x"), core.Proposal{Writer: "w1", Claimed: true}, []string{said("c", "b")}, core.ErrTooNew, 0},
+		"closed":                          {with(core.KindClose, `{}`), core.Proposal{Writer: "w1", Claimed: true}, []string{said("c", "b")}, nil, 1},
 	} {
 		s := c.state(t)
 		if c.p.Head == "" {
@@ -87,11 +87,11 @@ func TestAdmit(t *testing.T) {
 	}
 	s := plain(t)
 	s.Redacted["gone"] = true
-	_, err := s.Admit(core.Proposal{Head: core.MainHead, Loose: true, Entries: entries(t, s, line("gone", ""))})
+	_, err := s.Admit(core.Proposal{Head: core.MainHead, Loose: true, Entries: entries(t, s, said("gone", ""))})
 	wantErr(t, "redacted", err, core.ErrConflict)
 	_, err = s.Admit(core.Proposal{Head: core.MainHead, Loose: true, Entries: []core.Entry{{ID: "x", Line: []byte("{\n}")}}})
 	wantErr(t, "two lines", err, core.ErrInvalid)
-	_, err = core.NewState(logName, session, nil).Admit(core.Proposal{Head: core.MainHead, Entries: entries(t, s, line("x", ""))})
+	_, err = core.NewState(logName, session, nil).Admit(core.Proposal{Head: core.MainHead, Entries: entries(t, s, said("x", ""))})
 	wantErr(t, "no session", err, core.ErrNotFound)
 }
 
@@ -115,4 +115,9 @@ func TestLeafEntryToMissingTarget(t *testing.T) {
 	if s.Leaf(core.MainHead) != core.NoLeaf {
 		t.Errorf("main stands at %+v", s.Leaf(core.MainHead))
 	}
+}
+
+// said is line with a message.
+func said(id, parent string) string {
+	return strings.TrimSuffix(line(id, parent), "}") + `,"message":{}}`
 }

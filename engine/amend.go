@@ -141,7 +141,7 @@ func (s *Session) amended(st *core.State, es []core.Entry) ([]core.Entry, error)
 		case old.Parent != e.Parent || old.Aside != e.Aside || old.Type != e.Type:
 			err = fmt.Errorf("it would have another place or type, which an entry keeps: %w", core.ErrInvalid)
 		default:
-			_, err = checkLine(st.Dialect, e.Line, false)
+			err = admitAmended(st, e)
 		}
 		if err != nil {
 			return nil, &core.LineError{Line: i + 1, ID: e.ID, Err: err}
@@ -149,4 +149,17 @@ func (s *Session) amended(st *core.State, es []core.Entry) ([]core.Entry, error)
 		changed = append(changed, e)
 	}
 	return changed, nil
+}
+
+// admitAmended refuses a line that the agent would not add to the session either.
+func admitAmended(st *core.State, e core.Entry) error {
+	if _, err := checkLine(st.Dialect, e.Line, false); err != nil {
+		return err
+	}
+	d, ok := st.Dialect.(core.Admitter)
+	if !ok {
+		return nil
+	}
+	there := func(id string) bool { _, ok := st.Entry(id); return ok }
+	return d.Admit(core.Admission{Header: st.Header, Has: there}, e)
 }

@@ -202,10 +202,25 @@ func (b *batch) admit(e core.Entry) error {
 	case taken, b.has(e.ID):
 		return fmt.Errorf("the id %q is taken: %w", clip(e.ID), core.ErrInvalid)
 	}
-	if e.Parent == "" || b.mustHave(e.Parent) == nil {
-		return nil
+	if e.Parent != "" && b.mustHave(e.Parent) != nil {
+		return fmt.Errorf("parent %q does not precede the entry: %w", clip(e.Parent), core.ErrInvalid)
 	}
-	return fmt.Errorf("parent %q does not precede the entry: %w", clip(e.Parent), core.ErrInvalid)
+	if d, ok := b.s.d.(core.Admitter); ok {
+		return d.Admit(core.Admission{Header: b.s.Header(), Last: b.last(), Has: func(id string) bool { return b.mustHave(id) == nil }}, e)
+	}
+	return nil
+}
+
+// last returns the entry that was added last, zero if there is none.
+func (b *batch) last() core.Entry {
+	es := b.entries
+	if len(es) == 0 {
+		es = b.s.Entries()
+	}
+	if len(es) == 0 {
+		return core.Entry{}
+	}
+	return es[len(es)-1]
 }
 
 // newID returns an unused id in the dialect's format.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/lineage"
 	"github.com/sesslog/sesslog/core/tree"
 )
 
@@ -24,7 +25,7 @@ func ForkFrom(ctx context.Context, log Log, src core.SessionID, cwd string, o Op
 }
 
 func forkIn(ctx context.Context, log Log, src core.SessionID, f Fork, o Options) (*Session, error) {
-	f.By, f.Key = o.By, newKey()
+	f.By, f.Key, f.CWD = o.By, newKey(), directory(f.CWD)
 	var id core.SessionID
 	err := retry(func() (err error) {
 		id, err = log.Fork(ctx, src, f)
@@ -87,7 +88,7 @@ func (s *Session) Branched(ctx context.Context, leaf core.Leaf, o Options) (*Ses
 // unsent entries of s.
 func (s *Session) child(ctx context.Context, o Options) (Options, error) {
 	o.Dialect = s.d.Name()
-	if o.Parent == "" {
+	if o.Parent == "" && lineage.IsRecording(ctx) {
 		o.Parent = s.Header().ID
 	}
 	o, _, err := o.filled()

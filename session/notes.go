@@ -9,6 +9,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/item"
 	"github.com/sesslog/sesslog/core/optional"
+	"github.com/sesslog/sesslog/core/tree"
 )
 
 // SetLabel labels the entry target and returns the id of the entry that says so.
@@ -27,7 +28,11 @@ func (s *Session) SetLabel(ctx context.Context, target, label string) (string, e
 // white space. An empty name clears the name, if the agent supports that.
 func (s *Session) SetName(ctx context.Context, name string) (string, error) {
 	return s.one(ctx, func(b *batch) error {
-		return b.fill(s.d.NewName(strings.TrimSpace(name)), b.leaf, "")
+		line := s.d.NewName(strings.TrimSpace(name))
+		if line == nil {
+			return tree.NoName(s.d)
+		}
+		return b.fill(line, b.leaf, "")
 	})
 }
 

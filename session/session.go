@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"sync"
 
 	"github.com/sesslog/sesslog/core"
@@ -114,7 +115,7 @@ func newUnsaved(log Log, cwd string, o Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	h, err := d.Header(d.NewHeader(core.HeaderFields{ID: o.newID(), Time: o.stamp(), CWD: cwd, Parent: o.Parent}))
+	h, err := d.Header(d.NewHeader(core.HeaderFields{ID: o.newID(), Time: o.stamp(), CWD: directory(cwd), Parent: o.Parent}))
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +181,7 @@ func Continue(ctx context.Context, log Log, cwd string, o Options) (*Session, er
 	if err != nil {
 		return nil, err
 	}
-	found, err := log.Recent(ctx, Query{CWD: cwd, Dialect: d.Name(), Limit: 1})
+	found, err := log.Recent(ctx, Query{CWD: directory(cwd), Dialect: d.Name(), Limit: 1})
 	if err != nil {
 		return nil, err
 	}
@@ -188,6 +189,15 @@ func Continue(ctx context.Context, log Log, cwd string, o Options) (*Session, er
 		return Create(ctx, log, cwd, o)
 	}
 	return Open(ctx, log, found[0].ID, o)
+}
+
+// directory returns a working directory as agents write theirs, without a slash at
+// its end. Directories of other systems stay as they are.
+func directory(cwd string) string {
+	if path.IsAbs(cwd) {
+		return path.Clean(cwd)
+	}
+	return cwd
 }
 
 // reset replaces the state of s by l.

@@ -7,11 +7,14 @@ import (
 	"net/url"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/lineage"
 )
 
 // Fork creates a session from a path of this one.
 func (c *Client) Fork(ctx context.Context, id string, r api.ForkRequest) (api.Created, error) {
-	return send[api.Created](ctx, c, http.MethodPost, c.session(id, "/fork"), keyHeader(r.Key), r)
+	made, err := send[api.Created](ctx, c, http.MethodPost, c.session(id, "/fork"), keyHeader(r.Key), r)
+	return made, noted(ctx, made.ID, err)
 }
 
 // LineageOptions narrow a lineage.
@@ -46,5 +49,14 @@ func (c *Client) LineageJSONL(ctx context.Context, o LineageOptions) (io.ReadClo
 
 // Merge creates a session from this one and another.
 func (c *Client) Merge(ctx context.Context, id string, r api.MergeRequest) (api.Merged, error) {
-	return send[api.Merged](ctx, c, http.MethodPost, c.session(id, "/merge"), keyHeader(r.Key), r)
+	made, err := send[api.Merged](ctx, c, http.MethodPost, c.session(id, "/merge"), keyHeader(r.Key), r)
+	return made, noted(ctx, made.ID, err)
+}
+
+// noted adds a session that was made to the journal of ctx, and returns err.
+func noted(ctx context.Context, id core.SessionID, err error) error {
+	if err == nil {
+		lineage.Note(ctx, id)
+	}
+	return err
 }

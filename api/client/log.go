@@ -61,30 +61,9 @@ func (r remote) Append(ctx context.Context, id core.SessionID, w session.Writing
 	return core.Receipt{Stored: done.Stored, Cursor: done.Cursor}, withLines(typed(id, err), lines)
 }
 
-func (r remote) Amend(ctx context.Context, id core.SessionID, w session.Writing, lines [][]byte) (at core.Cursor, err error) {
-	for _, line := range lines {
-		entry, err := idOf(line)
-		if err != nil {
-			return at, err
-		}
-		done, err := r.c.Amend(ctx, string(id), entry, line, optionsOf(w))
-		if err != nil {
-			return at, typed(id, err)
-		}
-		at = done.Cursor
-	}
-	return at, nil
-}
-
-// idOf is the id of a line of any agent's.
-func idOf(line []byte) (string, error) {
-	var e struct {
-		ID string `json:"id"`
-	}
-	if err := json.Unmarshal(line, &e); err != nil {
-		return "", fmt.Errorf("%v: %w", err, core.ErrInvalid)
-	}
-	return e.ID, nil
+func (r remote) Amend(ctx context.Context, id core.SessionID, w session.Writing, lines [][]byte) (core.Cursor, error) {
+	done, err := r.c.AmendAll(ctx, string(id), lines, optionsOf(w))
+	return done.Cursor, withLines(typed(id, err), lines)
 }
 
 func (r remote) Move(ctx context.Context, id core.SessionID, w session.Writing, leaf core.Leaf) (core.Cursor, error) {

@@ -20,7 +20,8 @@ import (
 
 // Create creates an empty session.
 func (c *Client) Create(ctx context.Context, r api.Create) (api.Created, error) {
-	return send[api.Created](ctx, c, http.MethodPost, "/v1/sessions", keyHeader(r.Key), r)
+	made, err := send[api.Created](ctx, c, http.MethodPost, "/v1/sessions", keyHeader(r.Key), r)
+	return made, noted(ctx, made.ID, err)
 }
 
 // ImportOptions are the options of an import.
@@ -276,7 +277,7 @@ func (c *Client) CreateWhole(ctx context.Context, n session.New) (api.Created, e
 	var out api.Created
 	body := joined(append([][]byte{n.Header}, n.Lines...))
 	err := c.do(ctx, http.MethodPost, "/v1/sessions", q, h, body, int64(body.Len()), &out)
-	return out, err
+	return out, noted(ctx, out.ID, err)
 }
 
 // Children returns the lines of the children of an entry, oldest first, or of the

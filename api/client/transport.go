@@ -17,6 +17,7 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/lineage"
 )
 
 // get asks for a JSON answer of type T.
@@ -113,6 +114,9 @@ func (c *Client) sendTo(ctx context.Context, base, method, path string, q url.Va
 		req.Header[k] = v
 	}
 	preferWait(ctx, req.Header)
+	if !lineage.IsRecording(ctx) {
+		req.Header.Set(api.HeaderLineage, "off")
+	}
 	if c.Token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.Token)
 	}

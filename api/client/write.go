@@ -103,12 +103,20 @@ func (o AppendOptions) header() http.Header {
 // is already stored. Without o.After a delayed request may undo a later
 // amendment.
 func (c *Client) Amend(ctx context.Context, id, entry string, line []byte, o AppendOptions) (api.Amended, error) {
+	return c.amend(ctx, c.session(id, "/entries/"+url.PathEscape(entry)), [][]byte{line}, o)
+}
+
+// AmendAll is Amend for the lines of several entries: all are stored, or none.
+func (c *Client) AmendAll(ctx context.Context, id string, lines [][]byte, o AppendOptions) (api.Amended, error) {
+	return c.amend(ctx, c.session(id, "/entries"), lines, o)
+}
+
+func (c *Client) amend(ctx context.Context, path string, lines [][]byte, o AppendOptions) (out api.Amended, err error) {
 	h := o.header()
 	headIf(h, "If-Match", o.After)
 	h.Set("Content-Type", "application/x-ndjson")
-	var out api.Amended
-	body := joined([][]byte{line})
-	err := c.do(ctx, http.MethodPatch, c.session(id, "/entries/"+url.PathEscape(entry)), nil, h, body, int64(body.Len()), &out)
+	body := joined(lines)
+	err = c.do(ctx, http.MethodPatch, path, nil, h, body, int64(body.Len()), &out)
 	return out, err
 }
 

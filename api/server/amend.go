@@ -12,7 +12,8 @@ import (
 	"github.com/sesslog/sesslog/engine"
 )
 
-// amend replaces the line of an entry.
+// amend replaces the line of the entry in the path, or those of the entries that the
+// lines name: all of them or none.
 func (s *Server) amend(w http.ResponseWriter, r *http.Request) error {
 	body, release, err := s.readBody(r)
 	if err != nil {
@@ -23,23 +24,24 @@ func (s *Server) amend(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	lines, _ := api.EntryLines(body)
-	if len(lines) != 1 {
-		return fmt.Errorf("the body has %d lines, it is the entry's new one: %w", len(lines), core.ErrInvalid)
+	if one := r.PathValue("entry") != ""; len(lines) == 0 || one && len(lines) > 1 {
+		return fmt.Errorf("the body has %d lines, it is the new line of the entry: %w", len(lines), core.ErrInvalid)
 	}
 	after, err := ifMatch(r)
 	if err != nil {
 		return err
 	}
-	id := r.PathValue("entry")
 	a := engine.Amend{After: after}
 	a.Lines(lines)
-	read := a.Change
-	a.Change = func(st *core.State) ([]core.Entry, error) {
-		es, err := read(st)
-		if err == nil && es[0].ID != id {
-			err = fmt.Errorf("the line has the id %.64q, an entry keeps its own: %w", es[0].ID, core.ErrInvalid)
+	if id := r.PathValue("entry"); id != "" {
+		read := a.Change
+		a.Change = func(st *core.State) ([]core.Entry, error) {
+			es, err := read(st)
+			if err == nil && es[0].ID != id {
+				err = fmt.Errorf("the line has the id %.64q, an entry keeps its own: %w", es[0].ID, core.ErrInvalid)
+			}
+			return es, err
 		}
-		return es, err
 	}
 	return s.amendWith(w, r, a)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/tree"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/session"
 )
@@ -152,7 +153,7 @@ func (s *Server) name(w http.ResponseWriter, r *http.Request) error {
 	var line []byte
 	err = sess.View(func(st *core.State) error {
 		if line = st.Dialect.NewName(q.Name); line == nil {
-			return fmt.Errorf("sessions of %s have no name: %w", st.Dialect.Name(), core.ErrInvalid)
+			return tree.NoName(st.Dialect)
 		}
 		return nil
 	})

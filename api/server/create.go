@@ -123,6 +123,9 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if !lineage.IsRecording(r.Context()) {
+		q.Parent, q.Parents = "", nil
+	}
 	parents, from, err := s.parents(r.Context(), q.Parents)
 	if err != nil {
 		return err

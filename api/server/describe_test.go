@@ -130,6 +130,7 @@ var (
 	onHead   = text(api.HeaderHead, "The head to write to; default main.")
 	asWriter = text(api.HeaderWriter, "The writer of the claim to write under. The request is fenced if that claim no longer holds the head. Without this header, it is fenced while any writer holds the head.")
 	idemKey  = text(api.HeaderIdempotency, "A key that makes retries safe: lines without ids get ids derived from it, and a repeated creation or fork returns the first result. At most 4 KiB.")
+	origin   = text(api.HeaderLineage, "off: the new session does not say where it came from.")
 	ifMatch  = text("If-Match", "A cursor. The request fails if the head moved after it.")
 	ifHead   = text(api.HeaderHead, "With If-Match: check only that this head has not moved. Other changes to the session are allowed.")
 	ifSame   = text("If-Match", "A cursor. The request fails if the session changed after it, unless the log has the content already. For an import, 0 means that the session must not exist.")
@@ -217,7 +218,7 @@ var calls = map[string]call{
 	},
 	"POST /v1/sessions": {
 		tag: "sessions", id: "create", sum: "Create a session: empty, or from all its lines", out: api.Created{}, status: 201, back: []string{"Location"},
-		header: []param{idemKey}, in: []any{api.Create{}, media{ndjson, "The header line, then entry lines. Each has a unique id, and its parent is null or an earlier entry.", nil, nil}},
+		header: []param{idemKey, origin}, in: []any{api.Create{}, media{ndjson, "The header line, then entry lines. Each has a unique id, and its parent is null or an earlier entry.", nil, nil}},
 		query: []param{text("dialect", "If the body is lines: their dialect; default pi."), text("by", "If the body is lines: the user or program that creates the session.")},
 	},
 	"GET /v1/sessions/changes": {
@@ -325,6 +326,10 @@ var calls = map[string]call{
 		tag: "writing", id: "branch", sum: "Branch: continue from another entry", in: api.BranchRequest{}, out: core.Receipt{}, back: []string{"ETag"},
 		header: []param{onHead, asWriter, idemKey, ifMatch}, query: conflict,
 	},
+	"PATCH /v1/sessions/{id}/entries": {
+		tag: "writing", id: "amendAll", sum: "Replace lines of entries atomically", in: media{ndjson, "New lines of entries, each with the id, parent and type of its entry.", nil, nil}, out: api.Amended{},
+		header: []param{onHead, asWriter, idemKey, ifSame},
+	},
 	"PATCH /v1/sessions/{id}/entries/{entry}": {
 		tag: "writing", id: "amend", sum: "Replace an entry's line", in: media{ndjson, "The entry's new line, with the same id, parent and type.", nil, nil}, out: api.Amended{},
 		header: []param{onHead, asWriter, idemKey, ifSame},
@@ -344,9 +349,9 @@ var calls = map[string]call{
 	"DELETE /v1/sessions/{id}/claims/{name}": {tag: "heads", id: "release", sum: "Release a claim", query: []param{text("head", "The head; default main.")}},
 	"POST /v1/sessions/{id}/fork": {
 		tag: "sessions", id: "fork", sum: "Fork: create a session from a path of this one", in: api.ForkRequest{}, out: api.Created{}, status: 201,
-		header: []param{idemKey}, back: []string{"Location"},
+		header: []param{idemKey, origin}, back: []string{"Location"},
 	},
-	"POST /v1/sessions/{id}/merge":      {tag: "sessions", id: "merge", sum: "Merge: create a session from this one and another", in: api.MergeRequest{}, out: api.Merged{}, status: 201, back: []string{"Location"}, header: []param{idemKey}},
+	"POST /v1/sessions/{id}/merge":      {tag: "sessions", id: "merge", sum: "Merge: create a session from this one and another", in: api.MergeRequest{}, out: api.Merged{}, status: 201, back: []string{"Location"}, header: []param{idemKey, origin}},
 	"POST /v1/sessions/{id}/close":      {tag: "sessions", id: "close", sum: "Record that a run ended normally", in: api.Notice{}, out: api.Created{}},
 	"POST /v1/sessions/{id}/delete":     {tag: "sessions", id: "delete", sum: "Move the session to the trash", in: api.Notice{}, out: api.Created{}},
 	"POST /v1/sessions/{id}/undelete":   {tag: "sessions", id: "undelete", sum: "Restore the session from the trash", in: api.Notice{}, out: api.Created{}},

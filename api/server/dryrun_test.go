@@ -39,6 +39,7 @@ func TestDryRunStoresNothing(t *testing.T) {
 		{"POST /v1/import", "/v1/import", string(largeSession("session-imported", 60<<10)), ndjson},
 		{"POST /v1/sessions/{id}/entries", at + "/entries", `{"type":"message","id":"b1b2c3d4","parentId":"a1b2c3d4","message":{"role":"user","content":[{"type":"image","data":"` + image + `","mimeType":"image/png"}]}}`, ndjson},
 		{"PATCH /v1/sessions/{id}/entries/{entry}", at + "/entries/a1b2c3d4", message("a1b2c3d4", "", "second"), ""},
+		{"PATCH /v1/sessions/{id}/entries", at + "/entries", message("a1b2c3d4", "", "third"), ndjson},
 		{"PUT /v1/sessions/{id}/entries/{entry}/meta", at + "/entries/a1b2c3d4/meta", `{"meta":{"k":1}}`, ""},
 		{"POST /v1/sessions/{id}/reactions", at + "/reactions", `{"entry":"a1b2c3d4","reaction":"+1"}`, ""},
 		{"POST /v1/sessions/{id}/labels", at + "/labels", `{"target":"a1b2c3d4","label":"good"}`, ""},

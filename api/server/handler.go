@@ -10,6 +10,7 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/lineage"
 )
 
 // Handler returns the server's handler, for use without Run.
@@ -45,7 +46,7 @@ func (s *Server) Handler() http.Handler {
 
 // handlerOf returns the handler of rt with its own limit and its audit records.
 func (s *Server) handlerOf(rt *route) handler {
-	h := func(w http.ResponseWriter, r *http.Request) error { return rt.handle(s, w, r) }
+	h := withLineage(func(w http.ResponseWriter, r *http.Request) error { return rt.handle(s, w, r) })
 	switch {
 	case rt.has(heavy):
 		h = limited(s.limiters.heavy, h)
@@ -65,6 +66,21 @@ func (s *Server) handlerOf(rt *route) handler {
 		h = s.restores.counting("session", h)
 	}
 	return h
+}
+
+// withLineage answers with h. A session that it makes does not say where it came
+// from if the request says so.
+func withLineage(h handler) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		switch v := r.Header.Get(api.HeaderLineage); v {
+		case "":
+		case "off":
+			r = r.WithContext(lineage.Recording(r.Context(), false))
+		default:
+			return fmt.Errorf("%s %.40q: send off, or omit the header: %w", api.HeaderLineage, v, core.ErrInvalid)
+		}
+		return h(w, r)
+	}
 }
 
 // localhostOnly rejects requests for other host names on a node without a token.

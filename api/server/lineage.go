@@ -196,8 +196,9 @@ func (s *Server) merge(w http.ResponseWriter, r *http.Request) error {
 	out := api.Merged{}
 	_ = sess.View(func(st *core.State) error {
 		out.Created = api.Created{ID: st.ID, Cursor: st.Cursor()}
-		end := st.Origin.Parents[0].Entry // empty where the first session is
-		out.Hidden = end != "" && convert.HidesHistory(convert.After(st.Entries, end))
+		if parents := st.Origin.Parents; len(parents) > 0 && parents[0].Entry != "" { // empty if the first session is
+			out.Hidden = convert.HidesHistory(convert.After(st.Entries, parents[0].Entry))
+		}
 		return nil
 	})
 	w.Header().Set("Location", "/v1/sessions/"+string(out.ID))

@@ -106,6 +106,7 @@ func routes() []route {
 		{"POST /v1/sessions/{id}/fork", (*Server).fork, access.Write, inPath, noAct, heavy | hasDryRun},   // and within
 		{"POST /v1/sessions/{id}/merge", (*Server).merge, access.Write, inPath, noAct, heavy | hasDryRun}, // and within
 		{"POST /v1/sessions/{id}/entries", (*Server).append, access.Write, inPath, noAct, hasDryRun},
+		{"PATCH /v1/sessions/{id}/entries", (*Server).amend, access.Write, inPath, noAct, hasDryRun},
 		{"PATCH /v1/sessions/{id}/entries/{entry}", (*Server).amend, access.Write, inPath, noAct, hasDryRun},
 		{"PUT /v1/sessions/{id}/entries/{entry}/meta", (*Server).meta, access.Write, inPath, noAct, hasDryRun},
 		{"POST /v1/sessions/{id}/reactions", (*Server).react, access.Write, inPath, noAct, hasDryRun},

@@ -17,7 +17,6 @@ var elsewhere = map[string]string{
 	"FLEET-11": "nodes of a cluster are killed: `TestKillKeepsAcknowledgedAppends`, `TestThreeNodesUnderFire`",
 	"FLEET-31": "manifests are rendered, and run on a control plane: `TestRenderedFilesAreCurrent`, `TestPodsAreRestricted`",
 	"FLEET-32": "the page is shown by a browser: `TestAppendsAppear`, `TestLongSessionIsLoadedInParts`, `TestNothingIsShownWithoutAToken`",
-	"EDGE-01":  "not yet: protocols of other stores; MCP serves agents: `TestToolsReadSessionsWithinTheirLimits`",
 	"EDGE-02":  "group commit is inside of a node: `TestFlushQueue`; .ci/run bench",
 	"EDGE-03":  "not yet: contexts are made from whole sessions",
 	"EDGE-04":  "not yet: keys of sessions",

@@ -26,7 +26,7 @@ type mutation struct {
 	old, new string
 }
 
-var mutations = slices.Concat(generalMutations, piMutations, ompMutations, opMutations, novaMutations, fleetMutations)
+var mutations = slices.Concat(generalMutations, admitMutations, piMutations, ompMutations, opMutations, novaMutations, fleetMutations)
 
 var generalMutations = []mutation{
 	{
@@ -135,7 +135,7 @@ var generalMutations = []mutation{
 	},
 	{
 		"dangling", "targets need not exist", "core/dialect/internal/tree/admit.go",
-		"!s.Has(it.Target) {", "!s.Has(it.Target) && false {",
+		"!s.Has(it.Target):", "!s.Has(it.Target) && false:",
 	},
 }
 

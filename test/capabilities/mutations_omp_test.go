@@ -151,7 +151,7 @@ var ompMutations = []mutation{
 	},
 	{
 		"omp_manage/OMP-29", "sessions of the directory are not continued", "session/session.go",
-		"Query{CWD: cwd, Dialect: d.Name(), Limit: 1}", "Query{CWD: cwd[:1], Dialect: d.Name(), Limit: 1}",
+		"Query{CWD: directory(cwd), Dialect: d.Name(), Limit: 1}", "Query{CWD: cwd[:1], Dialect: d.Name(), Limit: 1}",
 	},
 	{
 		"omp_manage/OMP-30", "a session is stored before an answer", "core/dialect/omp/rules.go",

@@ -122,6 +122,9 @@ func request(ts *testscript.TestScript, neg bool, args []string) {
 	if token := ts.Getenv("SESS_TOKEN"); token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
+	if args[2] == "/mcp" {
+		req.Header.Set("Accept", "application/json, text/event-stream")
+	}
 	if len(args) == 4 {
 		req.Header.Set("Content-Type", "application/json")
 		if strings.HasSuffix(args[3], ".jsonl") {

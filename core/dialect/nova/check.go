@@ -133,9 +133,40 @@ func checkState(e core.Entry) error {
 	return checkExtra(s.Extra)
 }
 
+// changeMembers are the members of each change, besides type, id and timestamp.
+var changeMembers = map[string][]string{
+	typeTask:     {"turns", "decision", "max_decisions", "max_tokens"},
+	typeDecision: {"decision"},
+	typeArtifact: {"name", "path"},
+	typeTokens:   {"count"},
+	typeCompress: {"max_decisions", "max_tokens"},
+	typeForked:   {"child"},
+	typeName:     {"name"},
+	typeLabel:    {"target", "label"},
+}
+
+// checkMembers refuses members that a change does not have: they would have no
+// effect.
+func checkMembers(e core.Entry) error {
+	known, ok := changeMembers[e.Type]
+	r, isObject := members(e)
+	if !ok || !isObject {
+		return nil
+	}
+	r.known = append(append(r.known, "type", "id", "timestamp"), known...)
+	if extra := r.rest(e.Line); len(extra) > 0 {
+		return fmt.Errorf("%s has unknown members: %s; it points at content, it does not hold it: %w", e.Type, clip(string(extra), 100), core.ErrInvalid)
+	}
+	return nil
+}
+
 // Admit refuses the state and the beginning of another session, which would
-// replace all that this one has, and labels of lines that do not exist.
+// replace all that this one has, labels of lines that do not exist, and changes with
+// unknown members.
 func (Dialect) Admit(s core.Admission, e core.Entry) error {
+	if err := checkMembers(e); err != nil {
+		return err
+	}
 	id := ""
 	switch e.Type {
 	case typeLabel:

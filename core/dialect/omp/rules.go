@@ -12,8 +12,11 @@ func (Dialect) Keeps(es []core.Entry) bool { return jsonl.Spoken(es, "assistant"
 // ImageStore is "blobs": omp keeps images of 1,024 characters and more there.
 func (Dialect) ImageStore() string { return "blobs" }
 
-// Admit refuses a second header, and labels and compactions that name an entry which
-// does not exist.
+// Admit refuses a second header, labels and compactions that name an entry which
+// does not exist, and what omp does not read as part of the session.
 func (d Dialect) Admit(s core.Admission, e core.Entry) error {
+	if err := jsonl.CheckEntry(e); err != nil {
+		return err
+	}
 	return tree.Admit(s, e, d.Read, typeHeader)
 }

@@ -68,7 +68,7 @@ func derived(id, kind string, from []Session) (Session, error) {
 	first := from[0]
 	switch kind {
 	case "fork":
-		return first.Fork(id), nil
+		return first.derive(id, LineageFork, operatorFork, ids...), nil
 	case "detach":
 		return first.Detach(id), nil
 	case "merge":
@@ -79,7 +79,7 @@ func derived(id, kind string, from []Session) (Session, error) {
 		return s, nil
 	case "loop":
 		return first.derive(id, LineageLoop, operatorLoop, ids...), nil
-	case "branch":
+	case "branch", "convert":
 		return first.derive(id, LineageFork, operatorLog+kind, ids...), nil
 	case "create", "subagent":
 		return first.derive(id, LineageCreate, operatorLog+kind, ids...), nil

@@ -2,6 +2,7 @@ package operator
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
@@ -75,7 +76,7 @@ var shapes = map[string][]field{
 	typeModel:    {needs("model_id"), needs("provider_id")},
 	typeCompaction: {
 		needs("summary"), needs("first_kept_entry_id"),
-		{"tokens_before", isNumberIfAny, "a number"},
+		{"tokens_before", isWholeIfAny, "a whole number"},
 	},
 	typeBranchSummary: {needs("from_id"), needs("summary")},
 	typeLabel:         {needs("target_id"), may("label")},
@@ -90,8 +91,14 @@ func isText(v jsjson.Value) bool { return v.Kind() == '"' }
 
 func isNullOrText(v jsjson.Value) bool { return v.IsNullish() || isText(v) }
 
-// isNumberIfAny takes numbers in quotes too, as Operator does.
-func isNumberIfAny(v jsjson.Value) bool { return v == nil || isTime(v) }
+// isWholeIfAny takes numbers in quotes too, as Operator does.
+func isWholeIfAny(v jsjson.Value) bool {
+	if v == nil {
+		return true
+	}
+	f, ok := parseSeconds(timeText(v))
+	return ok && f == math.Trunc(f)
+}
 
 func isLevel(v jsjson.Value) bool {
 	for _, level := range []string{"off", "minimal", "low", "medium", "high", "xhigh", "max"} {

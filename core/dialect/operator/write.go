@@ -2,6 +2,7 @@ package operator
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
@@ -33,12 +34,11 @@ func (Dialect) NewLabel(target, label string) []byte {
 }
 
 // NewName makes a line that names the session. The name is stored unchanged and
-// trimmed on reading. A blank name does not clear the previous one: Operator
-// continues to use that, and so does Info.
+// trimmed on reading. It returns nil for a blank name, which does not clear the
+// previous one: Operator continues to use that, and so does Info.
 func (Dialect) NewName(name string) []byte {
-	b := []byte(`{"type":"session_info"`)
-	if name != "" {
-		b = jsonl.AppendMember(b, "name", name)
+	if strings.TrimSpace(name) == "" {
+		return nil
 	}
-	return append(b, '}')
+	return append(jsonl.AppendMember([]byte(`{"type":"session_info"`), "name", name), '}')
 }

@@ -81,7 +81,6 @@ func TestNewLines(t *testing.T) {
 		{"Label", string(d.NewLabel("t", "a\u2028\"")), `{"type":"label","label":"a` + "\u2028" + `\"","target_id":"t"}`},
 		{"NoLabel", string(d.NewLabel("t", "")), `{"type":"label","target_id":"t"}`},
 		{"Name", string(d.NewName(" a name ")), `{"type":"session_info","name":" a name "}`},
-		{"NoName", string(d.NewName("")), `{"type":"session_info"}`},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, c.got, c.want)

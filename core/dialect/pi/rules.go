@@ -15,8 +15,14 @@ func (d Dialect) Keeps(es []core.Entry) bool {
 	return jsonl.Spoken(es, "user", "assistant")
 }
 
-// Admit refuses a second header, and labels and compactions that name an entry which
-// does not exist.
+// Admit refuses a second header, labels and compactions that name an entry which
+// does not exist, and what pi does not read as part of the session. A compaction
+// that keeps nothing names itself.
 func (d Dialect) Admit(s core.Admission, e core.Entry) error {
+	if err := jsonl.CheckEntry(e); err != nil {
+		return err
+	}
+	has := s.Has
+	s.Has = func(id string) bool { return has(id) || e.Type == "compaction" && id == e.ID }
 	return tree.Admit(s, e, d.Read, typeHeader)
 }

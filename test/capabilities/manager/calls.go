@@ -39,6 +39,13 @@ func init() {
 			ids, err := m.s.AppendLine(m.ctx, []byte(c.arg(0)))
 			return strings.Join(ids, " "), err
 		},
+		"rewrite": did(func(m *manager, c call) error {
+			var lines [][]byte
+			for _, line := range c.args {
+				lines = append(lines, []byte(line))
+			}
+			return m.s.Rewrite(m.ctx, lines...)
+		}),
 		"crowd": crowd,
 		"compact": func(m *manager, c call) (string, error) {
 			return m.s.Compact(m.ctx, c.arg(0), c.arg(1), number(c.arg(2)), raw(c.arg(3)))

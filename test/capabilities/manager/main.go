@@ -25,6 +25,7 @@ import (
 
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/lineage"
 	"github.com/sesslog/sesslog/session"
 	"github.com/sesslog/sesslog/session/nova"
 )
@@ -58,6 +59,7 @@ type manager struct {
 	s        *session.Session
 	sessions map[string]*session.Session // by id
 	names    map[string]string           // results, by name
+	journal  *lineage.Journal            // sessions made since the call track
 }
 
 // run makes the calls that it reads. It returns an error for lines that are no

@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/item"
+	"github.com/sesslog/sesslog/core/lineage"
 	"github.com/sesslog/sesslog/session"
 	"github.com/sesslog/sesslog/session/catalog"
 )
@@ -46,6 +49,16 @@ func init() {
 		"recent": recent,
 		"list":   list,
 		"stored": stored,
+		"track": func(m *manager, _ call) (string, error) {
+			m.journal = &lineage.Journal{}
+			m.ctx = lineage.Track(m.ctx, m.journal)
+			return "ok", nil
+		},
+		"lineage": func(m *manager, c call) (string, error) {
+			m.ctx = lineage.Recording(m.ctx, c.arg(0) != "off")
+			return "ok", nil
+		},
+		"journal": journal,
 	} {
 		calls[verb] = f
 	}
@@ -147,6 +160,20 @@ func stored(m *manager, c call) (string, error) {
 		return "not in the log", nil
 	}
 	return fmt.Sprintf("%d records", records), err
+}
+
+// journal prints the rows of the sessions that the program made since it called
+// track, in the export format of OpenRath.
+func journal(m *manager, _ call) (string, error) {
+	rows, err := m.journal.Export(func(id core.SessionID) (lineage.Node, bool) {
+		found, err := m.node.Lineage(m.ctx, client.LineageOptions{Session: string(id)})
+		at := slices.IndexFunc(found.Sessions, func(n lineage.Node) bool { return n.ID == id })
+		if err != nil || at < 0 {
+			return lineage.Node{}, false
+		}
+		return found.Sessions[at], true
+	}, true)
+	return string(rows), err
 }
 
 // list lists the sessions of a directory in pages of one, and prints how many were

@@ -30,6 +30,24 @@ func Entry(line []byte) (core.Entry, error) {
 	return e, nil
 }
 
+// CheckEntry returns core.ErrInvalid for an entry that its agent would not read as
+// part of the session: one whose parent is not an id, which cuts what follows off
+// from its history, and a message entry without a message.
+func CheckEntry(e core.Entry) error {
+	names := [...]string{"parentId", "message"}
+	var v [len(names)]jsjson.Value
+	if err := jsjson.Pick(e.Line, names[:], v[:]); err != nil {
+		return reason(e.Line, err)
+	}
+	if _, ok := Text(v[0]); !ok && !v[0].IsNullish() {
+		return fmt.Errorf("its parentId is not a string or null: %w", core.ErrInvalid)
+	}
+	if e.Type == "message" && v[1].Kind() != '{' {
+		return fmt.Errorf("its message is not an object: %w", core.ErrInvalid)
+	}
+	return nil
+}
+
 // Texts decodes three values, which are empty if they are not strings. Strings
 // without escapes share one allocation, because a session has many of them.
 func Texts(a, b, c jsjson.Value) (string, string, string) {

@@ -9,8 +9,9 @@ import (
 )
 
 // Admit refuses a label and a compaction that name an entry which does not
-// exist, and a header: entries after it would not continue what is before it. read
-// is the dialect's Read, headers are the types of its headers.
+// exist, a label of no entry, and a header: entries after it would not continue
+// what is before it. read is the dialect's Read, headers are the types of its
+// headers.
 func Admit(s core.Admission, e core.Entry, read func(core.Entry) []item.Item, headers ...string) error {
 	if slices.Contains(headers, e.Type) {
 		return fmt.Errorf("it is a header, and the session has one: %w", core.ErrInvalid)
@@ -20,7 +21,10 @@ func Admit(s core.Admission, e core.Entry, read func(core.Entry) []item.Item, he
 	}
 	for _, it := range read(e) {
 		refers := it.Kind == item.Label || it.Kind == item.Compaction
-		if refers && it.Target != "" && !s.Has(it.Target) {
+		switch {
+		case it.Kind == item.Label && it.Target == "":
+			return fmt.Errorf("it labels no entry: %w", core.ErrInvalid)
+		case refers && it.Target != "" && !s.Has(it.Target):
 			return fmt.Errorf("it names entry %.64q, which does not exist before it: %w", it.Target, core.ErrInvalid)
 		}
 	}

@@ -1,0 +1,71 @@
+package capabilities
+
+// admitMutations remove the rules of what writers may add, and what programs reach
+// over HTTP.
+var admitMutations = []mutation{
+	{
+		"dangling/PI-12", "a label may have no target", "core/dialect/internal/tree/admit.go",
+		`case it.Kind == item.Label && it.Target == "":`, `case it.Kind == item.Label && it.Target == "-":`,
+	},
+	{
+		"dangling/PI-04", "a parent may be a number", "core/dialect/internal/jsonl/entry.go",
+		"if _, ok := Text(v[0]); !ok && !v[0].IsNullish() {", "if _, ok := Text(v[0]); !ok && v[0] == nil && !v[0].IsNullish() {",
+	},
+	{
+		"dangling/PI-05", "a message may be a text", "core/dialect/internal/jsonl/entry.go",
+		`if e.Type == "message" && v[1].Kind() != '{' {`, `if e.Type == "message" && v[1].Kind() == '!' {`,
+	},
+	{
+		"dangling/PI-05", "amended lines are not checked", "engine/amend.go",
+		"return d.Admit(core.Admission{Header: st.Header, Has: there}, e)", "return d.Admit(core.Admission{Header: st.Header, Has: there}, core.Entry{Line: []byte(`{}`)})",
+	},
+	{
+		"dangling/PI-05", "a session in memory takes all lines", "session/append.go",
+		"if d, ok := b.s.d.(core.Admitter); ok {", "if d, ok := b.s.d.(core.Admitter); ok && b.s.Saved() {",
+	},
+	{
+		"dangling/PI-08", "a compaction may not name itself", "core/dialect/pi/rules.go",
+		`return has(id) || e.Type == "compaction" && id == e.ID`, "return has(id)",
+	},
+	{
+		"dangling/OP-06", "tokens may be halves", "core/dialect/operator/check.go",
+		"return ok && f == math.Trunc(f)", "return ok || f == math.Trunc(f)",
+	},
+	{
+		"op_entries/OP-12", "a name is removed, and stays", "core/dialect/operator/write.go",
+		`if strings.TrimSpace(name) == "" {`, `if strings.TrimSpace(name) == "-" {`,
+	},
+	{
+		"nova_admission/NOVA-24", "unknown members of a change are taken", "core/dialect/nova/check.go",
+		"if extra := r.rest(e.Line); len(extra) > 0 {", "if extra := r.rest(e.Line); len(extra) > maxState {",
+	},
+	{
+		"finding/OMP-46", "each line is rewritten in a record of its own", "api/client/log.go",
+		"	done, err := r.c.AmendAll(ctx, string(id), lines, optionsOf(w))\n",
+		"	done, err := r.c.AmendAll(ctx, string(id), lines[:1], optionsOf(w))\n	for _, line := range lines[1:] {\n		done, err = r.c.AmendAll(ctx, string(id), [][]byte{line}, optionsOf(w))\n	}\n",
+	},
+	{
+		"pi_manage/PI-17", "a slash at the end makes another directory", "session/session.go",
+		"return path.Clean(cwd)", "return path.Clean(cwd) + cwd[len(path.Clean(cwd)):]",
+	},
+	{
+		"openrath_values/RATH-52", "programs keep no journal", "api/client/lineage.go",
+		"	if err == nil {\n		lineage.Note(ctx, id)", "	if err != nil {\n		lineage.Note(ctx, id)",
+	},
+	{
+		"openrath_values/RATH-53", "a program cannot switch lineage off", "api/client/transport.go",
+		"if !lineage.IsRecording(ctx) {", "if ctx == nil {",
+	},
+	{
+		"openrath_values/RATH-53", "a node does not switch lineage off", "api/server/handler.go",
+		"lineage.Recording(r.Context(), false)", "lineage.Recording(r.Context(), true)",
+	},
+	{
+		"openrath_derived/RATH-08", "a converted session names no parents", "core/dialect/openrath/derive.go",
+		`case "branch", "convert":`, `case "branch":`,
+	},
+	{
+		"openrath_derived/RATH-08", "a fork names one parent", "core/dialect/openrath/derive.go",
+		"return first.derive(id, LineageFork, operatorFork, ids...), nil", "return first.Fork(id), nil",
+	},
+}
