@@ -26,6 +26,10 @@ class Session(unittest.IsolatedAsyncioTestCase):
         await s.add_items([])
         self.assertEqual(await s.get_items(), [])
 
+    async def test_error_names_a_node_that_does_not_answer(self):
+        with self.assertRaisesRegex(ConnectionError, "^no answer from the node at http://127.0.0.1:1: .*refused\nhint: "):
+            await SesslogSession("s", url="http://127.0.0.1:1").get_items()
+
     async def test_items_are_kept_for_every_client(self):
         items = [say("hi"), {"type": "function_call", "call_id": "c", "arguments": '{"a":1}', "extra": [None, 0.5, "ä😀"]}]
         await self.session().add_items(items)

@@ -28,6 +28,13 @@ export class Problem extends Error {
   }
 }
 
+/** The error of a node that did not answer; its cause is that of fetch. */
+function unreachable(url: string, failure: unknown): Error {
+  const why = (failure as Error).cause ?? failure;
+  const text = (why as Error).message || (why as { code?: string }).code;
+  return new Error(`no answer from the node at ${url}: ${text}\nhint: start it with sessnode, or set SESS_URL`, { cause: failure });
+}
+
 export class Client {
   readonly #urls: string[];
   readonly #token?: string;
@@ -55,7 +62,7 @@ export class Client {
         if (error instanceof Problem && error === failure) throw error;
         failure ??= error;
       }
-      if (tries === 5) throw failure;
+      if (tries === 5) throw failure instanceof Problem ? failure : unreachable(this.#urls[0], failure);
       this.#urls.push(this.#urls.shift()!);
       await new Promise((resolve) => setTimeout(resolve, 100 * 2 ** tries));
     }

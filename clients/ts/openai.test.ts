@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
+import { type AddressInfo, createServer } from "node:net";
 import { describe, test } from "node:test";
 import { SesslogSession } from "./openai.ts";
 
@@ -19,6 +20,13 @@ describe("session", () => {
     await s.clearSession();
     await s.addItems([]);
     assert.deepEqual(await s.getItems(), []);
+  });
+  test("the error names a node that does not answer", async () => {
+    const server = createServer((socket) => socket.destroy());
+    await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    await assert.rejects(new SesslogSession({ url }).getItems(), (e: Error) => e.message.startsWith(`no answer from the node at ${url}: `) && e.message.includes("\nhint: "));
+    server.close();
   });
   test("items are kept as they are and in order, for every client", async () => {
     const p = place();

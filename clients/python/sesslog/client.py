@@ -63,8 +63,12 @@ class Client:
                     raise failure from None
             except (OSError, http.client.HTTPException) as error:
                 failure = error
-            if tries == 5:
+            if tries == 5 and isinstance(failure, Problem):
                 raise failure
+            if tries == 5:
+                why = getattr(failure, "reason", failure)
+                text = f"no answer from the node at {urls[0]}: {why}\nhint: start it with sessnode, or set SESS_URL"
+                raise ConnectionError(text) from failure
             self._urls = urls[1:] + urls[:1]
             time.sleep(0.1 * 2**tries)
 
