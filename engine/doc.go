@@ -70,8 +70,8 @@
 // materializer recovers its lines to such a head and then writes a checkpoint.
 //
 // Because a checkpoint allows its records to be truncated, the records since the
-// previous checkpoint are read again and compared before it is stored, also those
-// that come first meanwhile.
+// previous checkpoint are read again and compared before it is stored. If another
+// record precedes it, that is compared, too.
 //
 // # Truncation
 //

@@ -2,8 +2,8 @@ package engine
 
 import "github.com/sesslog/sesslog/core"
 
-// A tally counts the entries of a state that are not aside. It continues where it was
-// while entries are only added, so an append to a long session does not count all of them.
+// A tally counts the entries of a state that are not aside. While entries are only added,
+// it counts only the new ones, so an append to a long session does not read all of them.
 type tally struct {
 	growth *core.Growth
 	seen   int // entries read

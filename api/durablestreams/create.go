@@ -147,8 +147,8 @@ func (h *Handler) make(ctx context.Context, q *createRequest, generation int) (*
 	return h.open(ctx, engine.CreateRequest{ID: id, Origin: o}, c, lines)
 }
 
-// bodyOf returns the line of a request's body in a stream of that content type, nil for
-// none.
+// bodyOf returns the line of a request's body in a stream of that content type, or nil if
+// the request has no body.
 func (h *Handler) bodyOf(q *createRequest, contentType string) (*bytestream.Line, error) {
 	l, err := bodyLine(contentType, q.body)
 	if err == nil {

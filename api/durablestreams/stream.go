@@ -129,7 +129,7 @@ func (h *Handler) find(ctx context.Context, path string, open func(context.Conte
 			return found{sess: sess, generation: generation}, nil
 		case trashed:
 			return found{generation: generation, gone: true}, nil
-		case ending: // a node stopped halfway; if this fails, the next request tries it
+		case ending: // a node stopped halfway; if this fails, the next request retries it
 			_ = h.cfg.Delete(ctx, sess, core.Notice{Why: "the stream was deleted"})
 		case expired:
 			if err := h.end(ctx, sess, core.Notice{Why: "its time to live is over"}); err != nil {

@@ -58,8 +58,8 @@ Files of more than 512 MiB cannot be read directly: import them.`,
   it, including number formats and escapes. On a terminal, control characters
   are escaped.
 - cursor and --after are cursors, such as 12-9f86d081884c7d65. They are opaque
-  and valid on every node. seq is the number of a record; where it is a string,
-  it equals cursor, for scripts from before cursor was there.
+  and valid on every node. seq is the number of a record. If it is a string, it
+  equals cursor, for older scripts.
 - Times are in RFC 3339.
 - holder and former are claims: agent, host, by, since, writer, epoch, seq.
 - life says whether the holder of a claim seems to be active: state (alive,

@@ -126,7 +126,7 @@ func tidy(s string, most int) string {
 }
 
 // isPlain reports whether s is ASCII without control characters, and has no word that
-// is long enough to be base64, as most texts.
+// is long enough to be base64. Most texts are plain.
 func isPlain(s string) bool {
 	word := 0
 	for i := range len(s) {

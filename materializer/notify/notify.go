@@ -111,8 +111,8 @@ func (n *Notifier) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// open says that the stream is open. Notices that could not wait for that are no reason
-// to drop others.
+// open says that the stream is open. A notice that was given up before does not delay
+// the next ones.
 func (n *Notifier) open() {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 
 // A block is one of a message's content.
 type block struct {
-	whole          jsjson.Value // nil if it has a type and a text alone
+	whole          jsjson.Value // nil if it has only a type and a text
 	kind, text     jsjson.Value
 	call, resultOf jsjson.Value // ids of calls
 }

@@ -127,7 +127,7 @@ func (d Dialect) LeafAfter(was core.Leaf, added, es []core.Entry, find func(stri
 	if last >= 0 {
 		to = leafOf(added, last)
 	}
-	way := sync.OnceValue(func() map[string]bool { return wayTo(find, was, to) }) // as long as the session
+	way := sync.OnceValue(func() map[string]bool { return wayTo(find, was, to) }) // reads the whole path
 	for i, e := range slices.Backward(es) {
 		p, ok := promptOf(e)
 		switch isNew := i >= len(es)-len(added); {

@@ -2,9 +2,9 @@ package jsjson
 
 import "bytes"
 
-// PickAgain is Pick for text that was read before without an error, or is part of
-// such text: it does not check it again. Of other text nothing is promised but that
-// reading it ends.
+// PickAgain is Pick for text that was read before without an error, or that is part of
+// such text. It does not check the text again. For other text it returns, and the values
+// are undefined.
 func PickAgain(src []byte, names []string, values []Value) {
 	clear(values[:len(names)])
 	for at := space(src, space(src, 0)+1); at < len(src) && src[at] == '"'; {
@@ -36,8 +36,8 @@ func unescapedName(quoted []byte) []byte {
 	return b[1 : len(b)-1]
 }
 
-// EachAgain is Each for text as of PickAgain, and calls f with nothing if it is no
-// array.
+// EachAgain is Each for text that PickAgain may read. It does not call f if the text is
+// not an array.
 func EachAgain(src []byte, f func(item Value)) {
 	at := space(src, 0)
 	if at >= len(src) || src[at] != '[' {

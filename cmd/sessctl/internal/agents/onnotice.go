@@ -28,7 +28,8 @@ const (
 	noticePause   = time.Second / 4
 	// maxWaiting is how many notices can wait for the command; more are dropped.
 	maxWaiting = 64
-	// maxRows is how many sessions are remembered, or as many as are held or split.
+	// maxRows bounds how many sessions are remembered. If more changed, only those that
+	// are held or split are kept.
 	maxRows = 10_000
 )
 
@@ -90,7 +91,7 @@ func (w *noticeWatcher) change(ctx context.Context, c api.RowChange) {
 		before = &catalog.Row{}
 	}
 	w.rows[c.ID] = &catalog.Row{Seq: c.Row.Seq, Holder: c.Row.Holder, Heads: c.Row.Heads, Waits: c.Row.Waits}
-	if len(w.rows) > maxRows { // no memory for the sessions of all time
+	if len(w.rows) > maxRows { // bounds the memory
 		maps.DeleteFunc(w.rows, func(_ core.SessionID, r *catalog.Row) bool { return r.Holder == nil && len(r.Heads) == 0 })
 	}
 	for _, n := range notice.Between(before, c.Row, w.Now()) {

@@ -86,8 +86,8 @@ func (a *App) PrintJSON(v any) error {
 	return a.PrintRaw(withCursor(b.Bytes()))
 }
 
-// withCursor returns an object whose member seq is a cursor with the same as its member
-// cursor. Elsewhere seq is a number.
+// withCursor adds the member cursor, with the same value, to an object whose member seq is
+// a cursor. In other objects seq is a number.
 func withCursor(object []byte) []byte {
 	if !bytes.Contains(object, []byte(`"seq":"`)) {
 		return object

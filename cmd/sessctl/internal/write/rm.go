@@ -85,7 +85,7 @@ func (a app) rm(ctx context.Context, arg, why string, undo bool) error {
 	}
 	n := a.Notice(why)
 	if undo {
-		// The listing does not decide about a complete id.
+		// A complete id was not looked up in the trash.
 		if info, err := node.Info(ctx, string(id)); err == nil && info.Log.Deleted == nil {
 			return cli.NotInTrash(id)
 		}
