@@ -49,6 +49,22 @@ func TestToolCannotEndTheRun(t *testing.T) {
 	}
 }
 
+// A tool that tries to change its own run is told, instead of waiting for it.
+func TestToolCannotChangeItsRun(t *testing.T) {
+	t.Parallel()
+	var l *loop.Loop
+	meddle := tool("meddle", loop.Repeat, func(ctx context.Context) (any, error) {
+		_, err := l.Run(ctx)
+		for _, err := range []error{err, l.Say(ctx, "more"), l.Close(ctx)} {
+			testkit.WantErr(t, err, core.ErrInvalid)
+		}
+		return true, nil
+	})
+	l = started(t, loop.Config{Tools: []loop.Tool{meddle}, Model: &script{replies: []loop.Reply{calls(call("1", "meddle")), says("done")}}})
+	run(t, l)
+	testkit.Equal(t, "rows", "user assistant tool_result assistant", roles(l.Messages()))
+}
+
 // A smallLog takes no line above 100 kB.
 type smallLog struct{ session.Log }
 

@@ -10,7 +10,8 @@ import (
 )
 
 // A Loop runs an agent in a session. One Run is under way at a time; the other
-// methods are safe for concurrent use.
+// methods are safe for concurrent use. In a tool of that Run, with its context, Run,
+// Say and Close return core.ErrInvalid.
 type Loop struct {
 	s     *session.Session
 	c     Config
@@ -62,6 +63,15 @@ func New(s *session.Session, c Config) (*Loop, error) {
 	return l, nil
 }
 
+// lock waits until no Run is under way. A tool of that Run would wait forever.
+func (l *Loop) lock(ctx context.Context) error {
+	if ctx.Value(loopKey{}) == l {
+		return fmt.Errorf("session %s: a tool cannot change the run that it is part of: %w", l.s.ID(), core.ErrInvalid)
+	}
+	l.running.Lock()
+	return nil
+}
+
 // Session returns the session.
 func (l *Loop) Session() *session.Session { return l.s }
 
@@ -74,7 +84,9 @@ func (l *Loop) Messages() []Message {
 
 // Say appends a message of the user, to which the next Run replies.
 func (l *Loop) Say(ctx context.Context, text string) error {
-	l.running.Lock()
+	if err := l.lock(ctx); err != nil {
+		return err
+	}
 	defer l.running.Unlock()
 	return l.append(ctx, Message{Role: User, Text: text}, note{})
 }
@@ -91,7 +103,9 @@ func (l *Loop) Say(ctx context.Context, text string) error {
 //   - *BudgetError: OverBudget ended the run.
 //   - any other error is one of the log, or that of ctx.
 func (l *Loop) Run(ctx context.Context) (Result, error) {
-	l.running.Lock()
+	if err := l.lock(ctx); err != nil {
+		return Result{}, err
+	}
 	defer l.running.Unlock()
 	if err := l.durable(ctx, l.s.Flush(ctx)); err != nil {
 		return Result{}, err

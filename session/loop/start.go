@@ -78,7 +78,9 @@ func withID(trailer []byte) []byte {
 // closes the session. A session with a trailer takes no more rows. If the run is
 // not over, the session stays open for another host.
 func (l *Loop) Close(ctx context.Context) error {
-	l.running.Lock()
+	if err := l.lock(ctx); err != nil {
+		return err
+	}
 	defer l.running.Unlock()
 	step, reason := l.st.Next(l.c.MaxRounds)
 	if step != Stop || reason == Closed {
