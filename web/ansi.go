@@ -2,15 +2,12 @@ package web
 
 import (
 	"html/template"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-)
 
-// escapes are the sequences that terminals interpret: CSI, strings such as OSC (with
-// their end, if it comes), and single characters.
-var escapes = regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]?|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]?`)
+	"github.com/sesslog/sesslog/core/display"
+)
 
 // ansi returns the text of a terminal as HTML: colors as classes, other sequences left
 // out, and of a line that was overwritten its last form.
@@ -30,7 +27,7 @@ func ansi(s string) template.HTML {
 	}
 	s = overwritten(s)
 	end := 0
-	for _, at := range escapes.FindAllStringIndex(s, -1) {
+	for _, at := range display.Escapes.FindAllStringIndex(s, -1) {
 		write(s[end:at[0]])
 		end = at[1]
 		if seq := s[at[0]:at[1]]; strings.HasPrefix(seq, "\x1b[") && strings.HasSuffix(seq, "m") {

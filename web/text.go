@@ -26,7 +26,7 @@ func clipAt(s string, most int) (string, int) {
 // line returns a text as one short line.
 func line(s string, most int) string {
 	const escaped = 4 // how much longer a text with escape sequences may be
-	short, cut := clipAt(escapes.ReplaceAllString(s[:min(len(s), escaped*most)], ""), most)
+	short, cut := clipAt(display.WithoutEscapes(s[:min(len(s), escaped*most)]), most)
 	short = strings.Join(strings.Fields(visible(short)), " ")
 	if cut > 0 || len(s) > escaped*most {
 		short += "…"
@@ -60,6 +60,7 @@ var functions = template.FuncMap{
 	"tokens":  tokens,
 	"cost":    display.Cost,
 	"bytes":   bytesText,
+	"amount":  amount,
 	"ago":     ago,
 	"clock":   clock,
 	"project": project,
@@ -80,6 +81,14 @@ func tokens(n int64) string {
 		return fmt.Sprintf("%.0fk", float64(n)/1e3)
 	case n >= 1e3:
 		return fmt.Sprintf("%.1fk", float64(n)/1e3)
+	}
+	return fmt.Sprint(n)
+}
+
+// amount returns what is used of a limit of a node, in bytes if its name says so.
+func amount(name string, n int64) string {
+	if name == "memory" || strings.HasSuffix(name, "Bytes") {
+		return bytesText(int(n))
 	}
 	return fmt.Sprint(n)
 }

@@ -186,6 +186,15 @@ func (b *browser) await(t *testing.T, expression string) {
 	}
 }
 
+// phone is the width of a small phone in pixels.
+const phone = 390
+
+// onPaper shows the page as it is printed.
+var onPaper = chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error {
+	_, err := cdp.Call(ctx, tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
+	return err
+})
+
 // look sets the width of the window and the colors, and turns animations off.
 func look(width int64, scheme string) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error {

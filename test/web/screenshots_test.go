@@ -27,7 +27,7 @@ func TestScreenshots(t *testing.T) {
 		"sessions": "/", "transcript": "/sessions/" + id + "?from=0", "end": "/sessions/" + id, "tree": "/sessions/" + id + "/tree",
 		"usage": "/sessions/" + id + "/usage", "share": "/sessions/" + id + "/share", "changes": "/sessions/" + id + "/edits", "compare": "/sessions/" + id + "/diff?withLeaf=e0000002", "search": "/search?q=header", "health": "/health", "signin": "/signin",
 	} {
-		for kind, action := range map[string]chromedp.Action[chromedp.Void]{"light": look(1200, "light"), "dark": look(1200, "dark"), "phone": look(390, "light")} {
+		for kind, action := range map[string]chromedp.Action[chromedp.Void]{"light": look(1200, "light"), "dark": look(1200, "dark"), "phone": look(phone, "light")} {
 			b.do(t, action)
 			b.visit(t, n.Base+path)
 			eval[bool](t, b, `(() => { for (const d of document.querySelectorAll(".call")) d.open ||= Boolean(d.querySelector(".diff, img")); return true })()`)
