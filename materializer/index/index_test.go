@@ -348,6 +348,20 @@ func TestTextIsBounded(t *testing.T) {
 	}
 }
 
+// Words are found and shown without the colors that a tool gave them.
+func TestColorsAreNotText(t *testing.T) {
+	t.Parallel()
+	x := newIndex(t)
+	v := view("session-0001", math.MaxInt64, "ESC[31mneedleESC[0m ESC]0;titleESC\\thread")
+	v.Entries[0].Line = bytes.ReplaceAll(v.Entries[0].Line, []byte("ESC"), []byte(`\u001b`))
+	x.Put(v)
+	x.Sync(t.Context())
+	page, err := x.Search(t.Context(), catalog.SearchQuery{Text: "needle", Limit: 5})
+	if err != nil || len(page.Hits) != 1 || page.Hits[0].Snippet != "needle thread" {
+		t.Errorf("%+v, %v", page.Hits, err)
+	}
+}
+
 // The index accepts arbitrary text from agents, and finds what can be found.
 func TestHostileText(t *testing.T) {
 	t.Parallel()

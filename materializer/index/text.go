@@ -9,6 +9,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/core/item"
 )
 
@@ -107,10 +108,11 @@ func (b *text) blocks(bs []item.Block, most int) {
 // longWord is the length in bytes from which a word may be base64.
 const longWord = 60
 
-// tidy returns s without control characters and base64, cut to most bytes.
+// tidy returns s without terminal sequences, control characters and base64, cut to
+// most bytes.
 func tidy(s string, most int) string {
 	if !isPlain(s) {
-		s = strings.ToValidUTF8(s, "\uFFFD")
+		s = display.WithoutEscapes(strings.ToValidUTF8(s, "\uFFFD"))
 		s = withoutBase64(strings.Map(func(r rune) rune {
 			if r != '\n' && unicode.IsControl(r) {
 				return ' '
