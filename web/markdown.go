@@ -10,6 +10,10 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/alecthomas/chroma/v2"
+	chromahtml "github.com/alecthomas/chroma/v2/formatters/html"
+	"github.com/alecthomas/chroma/v2/lexers"
+	"github.com/alecthomas/chroma/v2/styles"
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
@@ -115,4 +119,37 @@ func link(w util.BufWriter, to string, begin bool) {
 	default:
 		_, _ = w.WriteString("</span>")
 	}
+}
+
+// maxCode bounds the code that is highlighted, in bytes.
+const maxCode = 20 << 10
+
+var formatter = chromahtml.New(chromahtml.WithClasses(true), chromahtml.PreventSurroundingPre(true))
+
+// codeBlock returns code of a language as HTML; without highlighting if it is large or
+// of a language that is not known.
+func codeBlock(language, code string) template.HTML {
+	return template.HTML(`<pre class="code chroma" tabindex="0">` + string(highlight(language, code)) + `</pre>`) // #nosec G203 -- escaped by highlight
+}
+
+func highlight(language, code string) (out template.HTML) {
+	plain := template.HTML(template.HTMLEscapeString(code)) // #nosec G203 -- escaped
+	lexer := lexers.Get(language)
+	if lexer == nil || language == "" || len(code) > maxCode {
+		return plain
+	}
+	defer func() { // a lexer is a large program that reads hostile text
+		if recover() != nil {
+			out = plain
+		}
+	}()
+	tokens, err := chroma.Coalesce(lexer).Tokenise(nil, code)
+	if err != nil {
+		return plain
+	}
+	var b strings.Builder
+	if formatter.Format(&b, styles.Fallback, tokens) != nil {
+		return plain
+	}
+	return template.HTML(b.String()) // #nosec G203 -- chroma escapes text
 }
