@@ -37,7 +37,7 @@ func TestAdmit(t *testing.T) {
 		"a parent that comes later":       {plain, core.Proposal{}, []string{said("d", "c"), said("c", "b")}, core.ErrInvalid, 0},
 		"a parent that is nowhere":        {plain, core.Proposal{}, []string{said("c", "x")}, core.ErrInvalid, 0},
 		"its own parent":                  {plain, core.Proposal{}, []string{said("c", "c")}, core.ErrInvalid, 0},
-		"the same again":                  {plain, core.Proposal{}, []string{said("b", "a")}, nil, 0},
+		"a repeated line":                 {plain, core.Proposal{}, []string{said("b", "a")}, nil, 0},
 		"the same and another":            {plain, core.Proposal{}, []string{said("b", "a"), said("c", "b")}, nil, 1},
 		"twice in one body":               {plain, core.Proposal{}, []string{said("c", "b"), said("c", "b")}, nil, 1},
 		"other bytes":                     {plain, core.Proposal{}, []string{said("b", "")}, core.ErrConflict, 0},

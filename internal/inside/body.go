@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// readWork is how many bytes of memory an answer takes for each of its own while it is
+	// readWork is how many bytes of memory an answer takes for each byte of it while it is
 	// read: the bytes, their parts, and what is made of them.
 	readWork = 4
 	// growStep is how much memory is reserved at a time for a large answer.

@@ -22,7 +22,7 @@ type Transport struct {
 // RoundTrip implements http.RoundTripper.
 func (t Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx := r.Context()
-	r = r.Clone(memory.With(ctx, nil)) // the handler has leases of its own
+	r = r.Clone(memory.With(ctx, nil)) // the handler takes its own leases
 	r.RemoteAddr, r.TLS, r.RequestURI = t.Of.RemoteAddr, t.Of.TLS, r.URL.RequestURI()
 	if r.Body == nil {
 		r.Body = http.NoBody

@@ -40,7 +40,7 @@ var admitMutations = []mutation{
 		"if extra := r.rest(e.Line); len(extra) > 0 {", "if extra := r.rest(e.Line); len(extra) > maxState {",
 	},
 	{
-		"finding/OMP-46", "each line is rewritten in a record of its own", "api/client/log.go",
+		"finding/OMP-46", "each line is rewritten in a separate record", "api/client/log.go",
 		"	done, err := r.c.AmendAll(ctx, string(id), lines, optionsOf(w))\n",
 		"	done, err := r.c.AmendAll(ctx, string(id), lines[:1], optionsOf(w))\n	for _, line := range lines[1:] {\n		done, err = r.c.AmendAll(ctx, string(id), [][]byte{line}, optionsOf(w))\n	}\n",
 	},

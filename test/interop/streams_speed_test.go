@@ -75,7 +75,7 @@ console.log("url " + await new DurableStreamTestServer({ port: 0, host: "127.0.0
 	return ""
 }
 
-// appendsPerSecond lets each writer append to a stream of its own.
+// appendsPerSecond lets each writer append to a separate stream.
 func appendsPerSecond(t *testing.T, base string) float64 {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: streamWriters}}
