@@ -67,6 +67,11 @@ func TestExamineFindsWhyResumeLosesHistory(t *testing.T) {
 	}{
 		"whole":              {lines: turns(0, 5, ""), sent: 10, after: 10},
 		"parent was removed": {lines: cat(turns(0, 5, ""), turns(6, 2, "gone")), faults: "missing-parent", sent: 4, after: 14},
+		"two branches have the same missing parent": {
+			lines: cat(turns(0, 3, ""), prompt(122000, "u3", "gone", "left"), answer(123000, "a3", "u3", "m3", words("left")),
+				turns(20, 1, "gone")),
+			faults: "missing-parent", sent: 2, after: 8,
+		},
 		"a parent is missing at each restart": {
 			lines:  cat(turns(0, 9, ""), turns(20, 3, "gone1"), turns(30, 3, "gone2"), turns(40, 1, "gone3")),
 			faults: "missing-parent", sent: 2, after: 32,

@@ -127,8 +127,8 @@ const (
 	maxSteps = 50e6
 )
 
-// before returns the latest node that is older than the node at and does not follow
-// it, or -1.
+// before returns the latest node that is older than the node at and follows neither
+// it nor its parent, or -1.
 func (x *examiner) before(at int, seen map[int]bool) int {
 	if x.order == nil {
 		x.order = x.byTime()
@@ -152,7 +152,8 @@ func (x *examiner) before(at int, seen map[int]bool) int {
 	return -1
 }
 
-// follows reports whether the way up from the node a leads to b, or is too long.
+// follows reports whether the way up from the node a leads to b or to the missing
+// parent of b, or is too long.
 func (x *examiner) follows(a, b int) bool {
 	for range x.nodes {
 		if a < 0 {
@@ -160,6 +161,11 @@ func (x *examiner) follows(a, b int) bool {
 		}
 		if x.steps++; a == b || x.steps > maxSteps {
 			return true
+		}
+		if n := &x.nodes[a]; n.parent != "" && n.parent == x.nodes[b].parent {
+			if _, there := x.find(n.parent, a); !there {
+				return true
+			}
 		}
 		a, _ = x.up(a)
 	}
