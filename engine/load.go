@@ -219,7 +219,8 @@ func (ss *Sessions) loadCheckpoint(ctx context.Context, id core.SessionID, r *co
 }
 
 // readAfter passes the records after v up to last to apply. It retries a replica
-// that lags until ctx ends. It returns errMissingRecord if last was truncated.
+// that lags until ctx ends. If last was truncated meanwhile, the error is both
+// errMissingRecord and core.ErrUnavailable: another attempt reads what is there now.
 func (ss *Sessions) readAfter(ctx context.Context, v *view, last *core.Record, apply func(*core.Record) error) error {
 	id := v.st.ID
 	for idle := 0; v.end.pos < last.Pos; {
@@ -240,7 +241,7 @@ func (ss *Sessions) readAfter(ctx context.Context, v *view, last *core.Record, a
 			return fmt.Errorf("session %s: records after %d cannot be read: %w", id, before, core.ErrUnavailable)
 		}
 		if idle%(2*idleReads) == 0 && ss.isTruncated(ctx, id, last) {
-			return fmt.Errorf("record %d, at %d, was truncated: %w", last.Seq, last.Pos, errMissingRecord)
+			return fmt.Errorf("record %d, at %d, was truncated: %w: %w", last.Seq, last.Pos, errMissingRecord, core.ErrUnavailable)
 		}
 	}
 	return nil
