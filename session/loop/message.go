@@ -40,10 +40,6 @@ type Usage struct {
 	Total      int64 `json:"total_tokens"`
 }
 
-func (u Usage) plus(v Usage) Usage {
-	return Usage{u.Prompt + v.Prompt, u.Completion + v.Completion, u.Total + v.Total}
-}
-
 // A Finish is why a model ended its reply. Models may have others.
 type Finish string
 

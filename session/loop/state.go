@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/openrath"
 )
 
 // A State is what the rows of a session say about its run. It is a pure function
@@ -57,20 +58,11 @@ func (st *State) add(e core.Entry) error {
 		st.Rounds++
 		st.Finish = n.Finish
 		st.reply, st.line, st.calls, st.started, st.results = e.ID, e.Line, m.Calls, n.Started, 0
-		if n.Usage != nil {
-			st.use(*n.Usage)
-		}
+		st.Usage = (*Usage)(openrath.AddUsage((*openrath.Usage)(st.Usage), (*openrath.Usage)(n.Usage)))
 	case ToolResult:
 		st.results++
 	}
 	return nil
-}
-
-func (st *State) use(u Usage) {
-	if st.Usage != nil {
-		u = u.plus(*st.Usage)
-	}
-	st.Usage = &u
 }
 
 // A Step is what a run does next.
