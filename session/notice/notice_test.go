@@ -49,11 +49,11 @@ func TestBetweenDerivesNotices(t *testing.T) {
 			[]string{"session.waiting: pi session 01a2b3c4 in site: pi on desk waits for its user"},
 		},
 		{
-			"a session appears whose turn ended long ago", // its directory was rebuilt
+			"a session appears, and its turn ended long ago", // its directory was rebuilt
 			row(0, func(*catalog.Row) {}), row(4, func(r *catalog.Row) { r.Holder, r.Waits, r.Modified = desk, "e7", "2026-01-05T09:00:00.000Z" }), nil,
 		},
 		{
-			"a session appears whose turn ended now",
+			"a session appears, and its turn ended now",
 			row(0, func(*catalog.Row) {}),
 			row(4, func(r *catalog.Row) {
 				r.Holder, r.Waits, r.Modified = desk, "e7", time.Now().UTC().Format(time.RFC3339)
