@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -98,13 +99,34 @@ func (h *host) tool(name string, p loop.Policy) loop.Tool {
 			if p != loop.Repeat {
 				texts = append(texts, `"started":[`)
 			}
-			h.w.follows(name, len(loop.Transcript(ctx)), texts...)
+			h.w.follows(name, rowsBefore(loop.Transcript(ctx), name, string(args)), texts...)
 			h.w.mu.Lock()
 			defer h.w.mu.Unlock()
 			h.w.done[name+string(args)]++
 			return nil
 		})
 	}}
+}
+
+// rowsBefore returns how many rows a call depends on: those up to its reply, and up to
+// the result of the call before it with the same key. Rows of other calls may follow
+// that the log does not have yet.
+func rowsBefore(rows []loop.Message, name, args string) (n int) {
+	for i, m := range rows {
+		if !slices.ContainsFunc(m.Calls, func(c loop.Call) bool { return c.Arguments == args }) {
+			continue
+		}
+		n = i + 1
+		for j, c := range m.Calls {
+			if c.Arguments == args {
+				break
+			}
+			if c.Name == name {
+				n = i + 1 + j + 1
+			}
+		}
+	}
+	return n
 }
 
 func (h *host) Complete(ctx context.Context, q loop.Request) (r loop.Reply, err error) {

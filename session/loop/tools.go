@@ -28,12 +28,14 @@ func (l *Loop) runTools(ctx context.Context) error {
 	}
 	before := map[string]chan struct{}{} // closed when the last call with a key is stored
 	for i, p := range pending {
+		after := before[jobs[i].key]
+		if jobs[i].tool != nil {
+			before[jobs[i].key] = r.stored[i]
+		}
 		if jobs[i].run == nil {
 			r.results[i] <- jobs[i].text
 			continue
 		}
-		after := before[jobs[i].key]
-		before[jobs[i].key] = r.stored[i]
 		g.Go(func() error { return r.work(i, p, jobs[i], after) })
 	}
 	g.Go(func() error { return r.store(pending) })
@@ -104,9 +106,9 @@ func (r *round) start(p Pending) error {
 	return r.l.start(r.ctx, p)
 }
 
-// A job is how a call gets its result: by run, or without running a tool.
+// A job is how a call gets its result: by run, or text if no tool runs.
 type job struct {
-	tool *Tool
+	tool *Tool // nil if the call has none, or no key
 	key  string
 	run  func(context.Context) string
 	text string
@@ -125,22 +127,24 @@ func (l *Loop) prepare(ctx context.Context, p Pending) (job, error) {
 			Detail:  cut(p.Arguments, maxArguments),
 		}), nil
 	}
-	if p.Started && t.Policy != Repeat {
-		again, err := l.again(ctx, t, p.Call)
-		if err != nil {
-			return job{}, err
-		}
-		if !again {
-			return failed(&Failure{Kind: interrupted, Message: fmt.Sprintf("tool '%s' was started on a host that died; it may or may not have run", p.Name)}), nil
-		}
-	}
-	j := job{tool: t, run: func(ctx context.Context) string { return t.call(ctx, p.Arguments) }}
+	j := job{tool: t}
 	if t.Key != nil {
 		var err error
 		if j.key, err = t.key(p.Call); err != nil {
 			return failed(err), nil
 		}
 	}
+	if p.Started && t.Policy != Repeat {
+		again, err := l.again(ctx, t, p.Call)
+		if err != nil {
+			return job{}, err
+		}
+		if !again {
+			j.text = ErrorText(&Failure{Kind: interrupted, Message: fmt.Sprintf("tool '%s' was started on a host that died; it may or may not have run", p.Name)})
+			return j, nil
+		}
+	}
+	j.run = func(ctx context.Context) string { return t.call(ctx, p.Arguments) }
 	return j, nil
 }
 
