@@ -17,15 +17,15 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// The examples of docs/API.md run as they are printed, each language in turn. Every
-// stream of events breaks once, after its first event.
+// The examples of docs/API.md and docs/examples run as they are, each language in turn.
+// Every stream of events breaks once, after its first event.
 
 func TestExamplesInShell(t *testing.T) {
 	t.Parallel()
 	sh := need(t, "sh")
 	need(t, "curl")
 	dir := t.TempDir()
-	out := runExample(t, dir, sh, save(t, dir, "example.sh", examples(t, "sh")))
+	out := runExample(t, dir, sh, save(t, dir, "example.sh", shellExamples(t)))
 	wantExample(t, out, "made ", "conflict: another came first", "followed: 3 events", `"entries":0`, `"hits":[{"session":"`)
 }
 
@@ -33,7 +33,7 @@ func TestExamplesInPython(t *testing.T) {
 	t.Parallel()
 	python := need(t, "python3")
 	dir := t.TempDir()
-	out := runExample(t, dir, python, save(t, dir, "example.py", examples(t, "python")))
+	out := runExample(t, dir, python, filepath.Join(exampleDir(t), "api.py"))
 	wantExample(t, out, "made ", "conflict: 1 records came first", "followed: 3 events", "imported: 0 new entries of 2", "found: Which port does the admin page use?")
 }
 
@@ -46,22 +46,21 @@ func TestExamplesInTypeScript(t *testing.T) {
 	}
 	node, npm := need(t, "node"), need(t, "npm")
 	dir := t.TempDir()
-	for _, name := range []string{"package.json", "package-lock.json"} {
-		b, err := os.ReadFile(filepath.Join("testdata", "examples", name))
+	for _, path := range []string{"testdata/examples/package.json", "testdata/examples/package-lock.json", exampleDir(t) + "/api.ts"} {
+		b, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		save(t, dir, name, string(b))
+		save(t, dir, filepath.Base(path), string(b))
 	}
 	if out, err := commandIn(t, dir, npm, "ci", "--prefer-offline", "--no-audit", "--no-fund", "--ignore-scripts").CombinedOutput(); err != nil {
 		t.Skipf("npm cannot install the compiler here: %v\n%s", err, out)
 	}
-	save(t, dir, "example.ts", examples(t, "ts")+"export {};\n")
 	tsc := filepath.Join(dir, "node_modules", "typescript", "bin", "tsc")
-	if out, err := commandIn(t, dir, node, tsc, "--strict", "--target", "es2022", "--module", "nodenext", "--lib", "es2022", "--types", "node", "example.ts").CombinedOutput(); err != nil {
+	if out, err := commandIn(t, dir, node, tsc, "--strict", "--target", "es2022", "--module", "nodenext", "--lib", "es2022", "--types", "node", "api.ts").CombinedOutput(); err != nil {
 		t.Fatalf("the compiler fails: %v\n%s", err, out)
 	}
-	out := runExample(t, dir, node, filepath.Join(dir, "example.js"))
+	out := runExample(t, dir, node, filepath.Join(dir, "api.js"))
 	wantExample(t, out, "made ", "conflict: 1 records came first", "followed: 3 events", "imported: 0 new entries of 2", "found: Which port does the admin page use?")
 }
 
@@ -74,8 +73,18 @@ func need(t *testing.T, program string) string {
 	return path
 }
 
-// examples returns the blocks of one language, in order.
-func examples(t *testing.T, language string) string {
+// exampleDir returns the absolute path of docs/examples.
+func exampleDir(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.Abs("../../docs/examples")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// shellExamples returns the shell commands of docs/API.md, in order.
+func shellExamples(t *testing.T) string {
 	t.Helper()
 	doc, err := os.ReadFile("../../docs/API.md")
 	if err != nil {
@@ -85,16 +94,13 @@ func examples(t *testing.T, language string) string {
 	inside := false
 	for line := range strings.Lines(string(doc)) {
 		switch {
-		case strings.TrimSpace(line) == "```"+language:
+		case strings.TrimSpace(line) == "```sh":
 			inside = true
 		case strings.HasPrefix(line, "```"):
 			inside = false
 		case inside:
 			out.WriteString(line)
 		}
-	}
-	if out.Len() == 0 {
-		t.Fatalf("docs/API.md has no block of %s", language)
 	}
 	return out.String()
 }
