@@ -13,7 +13,6 @@ import (
 	"github.com/alecthomas/chroma/v2"
 	chromahtml "github.com/alecthomas/chroma/v2/formatters/html"
 	"github.com/alecthomas/chroma/v2/lexers"
-	"github.com/alecthomas/chroma/v2/styles"
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
@@ -124,6 +123,10 @@ func link(w util.BufWriter, to string, begin bool) {
 // maxCode bounds the code that is highlighted, in bytes.
 const maxCode = 20 << 10
 
+// style has no colors: style.css gives them to chroma's classes. The package of chroma's
+// styles would parse all of them at each start of a program.
+var style = sync.OnceValue(func() *chroma.Style { return chroma.MustNewStyle("none", chroma.StyleEntries{}) })
+
 var formatter = chromahtml.New(chromahtml.WithClasses(true), chromahtml.PreventSurroundingPre(true))
 
 // codeBlock returns code of a language as HTML; without highlighting if it is large or
@@ -148,7 +151,7 @@ func highlight(language, code string) (out template.HTML) {
 		return plain
 	}
 	var b strings.Builder
-	if formatter.Format(&b, styles.Fallback, tokens) != nil {
+	if formatter.Format(&b, style(), tokens) != nil {
 		return plain
 	}
 	return template.HTML(b.String()) // #nosec G203 -- chroma escapes text
