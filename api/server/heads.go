@@ -25,7 +25,7 @@ func (s *Server) heads(w http.ResponseWriter, r *http.Request) error {
 	}
 	var out api.Heads
 	err = sess.View(func(st *core.State) (err error) {
-		out, err = headsOf(st)
+		out, err = s.headsOf(st)
 		return err
 	})
 	if err != nil {
@@ -58,15 +58,19 @@ func (s *Server) addLife(ctx context.Context, hs *api.Heads) {
 	}
 }
 
-func headsOf(st *core.State) (api.Heads, error) {
+func (s *Server) headsOf(st *core.State) (api.Heads, error) {
 	out := api.Heads{Session: st.ID, Cursor: st.Cursor(), Heads: []api.HeadInfo{}}
 	names := st.HeadNames()
 	var way *mainPath
+	var path list
 	if _, ok := st.Leaf(core.MainHead).ID(); !ok || len(names) > 1 { // it takes time
 		var err error
-		if way, err = newMainPath(st); err != nil {
+		if path, err = s.paths.of(st, st.Leaf(core.MainHead)); err != nil {
 			return out, err
 		}
+	}
+	if len(names) > 1 {
+		way = newMainPath(st, path)
 	}
 	out.More = max(0, len(names)-maxHeads)
 	for _, name := range names[:len(names)-out.More] {
@@ -74,7 +78,7 @@ func headsOf(st *core.State) (api.Heads, error) {
 		info := api.HeadInfo{Head: name, Leaf: h.Leaf, Seq: h.Seq, Claim: h.Claim}
 		id, ok := h.Leaf.ID()
 		if !ok && h.Leaf.IsDefault() {
-			id = way.last
+			id = path.last()
 		}
 		info.Entry = entryAt(st, id)
 		if name != core.MainHead {
@@ -89,7 +93,6 @@ func headsOf(st *core.State) (api.Heads, error) {
 // found so far.
 type mainPath struct {
 	st   *core.State
-	last string
 	size int
 	on   map[string]int  // an entry on it: which one, from 1
 	met  map[string]meet // of any other: where it leaves main
@@ -100,17 +103,13 @@ type meet struct {
 	ahead int
 }
 
-func newMainPath(st *core.State) (*mainPath, error) {
-	path, err := st.Dialect.Path(st.Entries, st.Leaf(core.MainHead))
-	if err != nil {
-		return nil, err
-	}
+func newMainPath(st *core.State, l list) *mainPath {
+	path := l.slice(0, l.len())
 	m := &mainPath{st: st, size: len(path), on: make(map[string]int, len(path)), met: map[string]meet{}}
 	for i := range path {
 		m.on[path[i].ID] = i + 1
-		m.last = path[i].ID
 	}
-	return m, nil
+	return m
 }
 
 // apart returns how far the entry called id is from main's leaf.

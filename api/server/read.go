@@ -213,21 +213,21 @@ func (s *Server) entries(w http.ResponseWriter, r *http.Request) error {
 	}
 	var es []core.Entry
 	err = viewAt(r, sess, func(st *core.State) (err error) {
-		es = st.Entries
+		listed := listOf(st.Entries)
 		w.Header().Set(api.HeaderCursor, st.Cursor().String())
 		if r.URL.Query().Get("path") == "true" {
 			leaf, err := leafOf(st, r)
 			if err != nil {
 				return err
 			}
-			if es, err = st.Dialect.Path(st.Entries, leaf); err != nil {
+			if listed, err = s.paths.of(st, leaf); err != nil {
 				return err
 			}
 		}
 		if name := r.URL.Query().Get("custom"); name != "" {
-			es = tree.Custom(st.Dialect, es, name)
+			listed = listOf(tree.Custom(st.Dialect, listed.slice(0, listed.len()), name))
 		}
-		es, err = windowOf(w, r, es)
+		es, err = windowOf(w, r, listed)
 		return err
 	})
 	if err != nil {

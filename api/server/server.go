@@ -111,6 +111,7 @@ type Server struct {
 
 	limiters limiters
 	folds    *folds
+	paths    *paths
 	bodies   *sharedBodies
 	parts    *sentParts
 	usage    *tokenUsage
@@ -135,7 +136,7 @@ func New(cfg Config) *Server {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	s := &Server{cfg: cfg, started: time.Now(), inproc: newPipeListener(), limiters: newLimiters(cfg.Memory), usage: newTokenUsage(), parts: &sentParts{}, folds: &folds{byID: map[core.SessionID]*foldOf{}}}
+	s := &Server{cfg: cfg, started: time.Now(), inproc: newPipeListener(), limiters: newLimiters(cfg.Memory), usage: newTokenUsage(), parts: &sentParts{}, folds: &folds{byID: map[core.SessionID]*foldOf{}}, paths: &paths{}}
 	s.byPattern = map[string]*route{}
 	for _, rt := range routes() {
 		s.routes = append(s.routes, &rt)

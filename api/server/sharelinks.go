@@ -32,7 +32,7 @@ func (s *Server) sharedSession(r *http.Request) (*engine.Session, access.Grant, 
 
 // viewShared calls f with the session of the caller's share link and the entries that
 // it shows.
-func (s *Server) viewShared(w http.ResponseWriter, r *http.Request, f func(st *core.State, path []core.Entry) error) error {
+func (s *Server) viewShared(w http.ResponseWriter, r *http.Request, f func(st *core.State, path list) error) error {
 	sess, grant, err := s.sharedSession(r)
 	if err != nil {
 		return err
@@ -45,7 +45,7 @@ func (s *Server) viewShared(w http.ResponseWriter, r *http.Request, f func(st *c
 		if grant.Until != "" {
 			leaf = core.LeafAt(grant.Until)
 		}
-		path, err := st.Dialect.Path(st.Entries, leaf)
+		path, err := s.paths.of(st, leaf)
 		if err != nil {
 			return err
 		}
@@ -58,8 +58,8 @@ func (s *Server) viewShared(w http.ResponseWriter, r *http.Request, f func(st *c
 func (s *Server) sharedInfo(w http.ResponseWriter, r *http.Request) error {
 	who := callerOf(r.Context())
 	out := api.Shared{ID: who.id, Session: core.SessionID(who.Prefix), Until: who.Until}
-	err := s.viewShared(w, r, func(st *core.State, path []core.Entry) error {
-		out.Dialect, out.CWD, out.Summary = st.Dialect.Name(), st.Header.CWD, st.Dialect.Summary(st.Header, path)
+	err := s.viewShared(w, r, func(st *core.State, path list) error {
+		out.Dialect, out.CWD, out.Summary = st.Dialect.Name(), st.Header.CWD, st.Dialect.Summary(st.Header, path.slice(0, path.len()))
 		return nil
 	})
 	if err != nil {
@@ -71,13 +71,14 @@ func (s *Server) sharedInfo(w http.ResponseWriter, r *http.Request) error {
 // sharedEntries answers with the entries of the caller's share link, up to ?leaf=.
 func (s *Server) sharedEntries(w http.ResponseWriter, r *http.Request) error {
 	var es []core.Entry
-	err := s.viewShared(w, r, func(_ *core.State, path []core.Entry) (err error) {
+	err := s.viewShared(w, r, func(_ *core.State, path list) (err error) {
 		if leaf := r.URL.Query().Get("leaf"); leaf != "" {
-			at := slices.IndexFunc(path, func(e core.Entry) bool { return e.ID == leaf })
+			all := path.slice(0, path.len())
+			at := slices.IndexFunc(all, func(e core.Entry) bool { return e.ID == leaf })
 			if at < 0 {
 				return fmt.Errorf("the share link shows no entry %.64q: %w", leaf, core.ErrNotFound)
 			}
-			path = path[:at+1]
+			path = listOf(all[:at+1])
 		}
 		es, err = windowOf(w, r, path)
 		return err

@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 // Entries can be read in windows, from both ends, and of a path alone.
@@ -63,4 +66,35 @@ func TestEntriesInWindows(t *testing.T) {
 			t.Errorf("%s: %q, %q", of.query, got, resp.Header.Get(api.HeaderRange))
 		}
 	}
+}
+
+// A window of a path is that of the path as it is now, also if the path was read before it
+// changed.
+func TestWindowsFollowTheirPath(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	n.importText(t, file(header, message("a", "", "1"), message("b", "a", "2"), message("c", "b", "3"), message("d", "a", "4"), message("e", "d", "5")))
+	want := func(after, ids string) {
+		t.Helper()
+		for range 2 { // the second one is from memory
+			var got []string
+			_, err := n.ReadWindow(t.Context(), "session-one", client.View{}, 0, 100, func(line []byte) error {
+				_, rest, _ := strings.Cut(string(line), `"id":"`)
+				id, _, _ := strings.Cut(rest, `"`)
+				got = append(got, id)
+				return nil
+			})
+			testkit.Must(t, err)
+			testkit.Equal(t, "entries after "+after, ids, strings.Join(got, " "))
+		}
+	}
+	want("the import", "a d e")
+	n.append(t, "session-one", "f", client.AppendOptions{})
+	want("an append", "a d e f")
+	_, err := n.Move(t.Context(), "session-one", core.MainHead, api.MoveRequest{Leaf: core.LeafAt("c")}, "")
+	testkit.Must(t, err)
+	want("a move", "a b c")
+	_, err = n.Move(t.Context(), "session-one", core.MainHead, api.MoveRequest{Leaf: core.NoLeaf}, "")
+	testkit.Must(t, err)
+	want("a move before all entries", "")
 }
