@@ -2,7 +2,6 @@ package web_test
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"strings"
 	"testing"
@@ -69,48 +68,6 @@ func wantNumbers(n int) (want []string) {
 		want = append(want, fmt.Sprint(i))
 	}
 	return want
-}
-
-var longSession = flag.Int("entries", 6000, "open a session of so many entries")
-
-// Scrolling to the top of a long session shows all of it once, and keeps only the parts
-// around the view. It logs the time to the first paint, -1 if none was made yet, and the
-// memory of the page.
-func TestLongSessionIsLoadedInParts(t *testing.T) {
-	t.Parallel()
-	n := start(t)
-	b := open(t, n.Base)
-	count := *longSession
-	id := importFile(t, n, session("long-000001", count))
-	b.visit(t, n.Base+"/sessions/"+id)
-	testkit.Equal(t, "the first entry that is loaded", fmt.Sprint(count-100), eval[string](t, b, `document.querySelector(".entry").dataset.n`))
-	const heap = `performance.memory.usedJSHeapSize`
-	paint, before := eval[float64](t, b, `performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? -1`), eval[int](t, b, heap)
-	got := eval[struct {
-		Seen, Most, Heap int
-		Twice            []string
-	}](t, b, fmt.Sprintf(`(async () => {
-		const seen = {}, twice = [];
-		let most = 0, heap = 0;
-		const look = () => {
-			heap = Math.max(heap, `+heap+`);
-			const entries = [...document.querySelectorAll(".entry")];
-			most = Math.max(most, entries.length);
-			const now = new Set();
-			for (const e of entries) { if (now.has(e.dataset.n)) twice.push(e.dataset.n); now.add(e.dataset.n); seen[e.dataset.n] = true; }
-		};
-		for (const chunk of [...document.querySelectorAll(".chunk")].reverse()) {
-			chunk.scrollIntoView();
-			for (const began = Date.now(); !chunk.classList.contains("loaded") && Date.now() - began < %d;) await new Promise((f) => setTimeout(f, 10));
-			look();
-		}
-		return { Seen: Object.keys(seen).length, Most: most, Heap: heap, Twice: twice };
-	})()`, giveUp.Milliseconds()))
-	if got.Seen != count || len(got.Twice) > 0 || got.Most > 3500 {
-		t.Errorf("%d of %d entries were seen, %v of them twice, up to %d at a time", got.Seen, count, got.Twice, got.Most)
-	}
-	t.Logf("the first paint of %d entries came after %.0f ms; the page's heap was %d KiB then, and at most %d KiB", count, paint, before>>10, got.Heap>>10)
-	b.wantQuiet(t)
 }
 
 func TestHostileSessionsDoNothing(t *testing.T) {

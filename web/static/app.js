@@ -22,19 +22,34 @@ function localize(of) {
   }
 }
 
-// adopt moves results under their calls, which came with an earlier part.
-function adopt(of) {
-  for (const result of all("article > [data-result]", of)) {
-    const id = result.dataset.result;
-    const call = id && all(`details[data-call="${CSS.escape(id)}"]`).pop();
-    if (!call) continue;
-    const article = result.closest("article");
-    $(".results", call).append(result);
+// took returns the time between two entries, if it is a second or more.
+function took(from, to) {
+  const s = (new Date($("time", to)?.dateTime) - new Date($("time", from)?.dateTime)) / 1000;
+  if (!(s >= 1)) return "";
+  return s < 60 ? ` ${s.toFixed(1)} s` : ` ${Math.floor(s / 60)}m${Math.floor(s % 60)}s`;
+}
+
+// adopt shows results under their calls, which came with another part. The result of a
+// part stays there, hidden: either part can be emptied, and loaded again.
+function adopt() {
+  for (const result of all("article > [data-result]", transcript)) {
+    const id = result.dataset.result, article = result.closest("article");
+    const call = id && all(`details[data-call="${CSS.escape(id)}"]`, transcript).pop();
+    const entry = result.dataset.entry ||= result.id;
+    if (!call || all(".result", call).some((r) => r.dataset.entry === entry)) continue;
+    const copy = result.cloneNode(true);
+    copy.hidden = false;
+    copy.id = entry;
+    $(".results", call).append(copy);
     const failed = result.classList.contains("failed");
     call.classList.toggle("failed", failed);
-    $(".outcome", call).textContent = failed ? "failed" : "ok";
+    $(".outcome", call).textContent = (failed ? "failed" : "ok") + took(call.closest("article"), article);
     call.open ||= failed;
-    if (!$(":scope > :not(header)", article)) article.remove();
+    result.hidden = true;
+    result.removeAttribute("id");
+    if ($(":scope > :not(header, [hidden])", article)) continue;
+    article.hidden = true;
+    article.removeAttribute("id");
   }
 }
 
@@ -46,7 +61,23 @@ function prepare(of) {
 // --- a transcript: parts of it are loaded when they come into view ---
 
 const transcript = $("#transcript");
-const keep = 12; // parts around the view that stay loaded
+const size = 100; // entries of a part
+const keep = 6; // parts before and after those in view that stay loaded
+const highest = 1.5e7; // pixels
+let entryHeight = 0;
+const near = new Set(); // the parts in view, or almost
+
+// hold calls change, and keeps what is in view where it is.
+function hold(change) {
+  const inView = (e) => {
+    const box = e.getBoundingClientRect();
+    return box.height > 0 && box.bottom > 0 && box.top < innerHeight;
+  };
+  const kept = all(".entry", transcript).find(inView) || all(".chunk", transcript).find(inView);
+  const top = kept?.getBoundingClientRect().top;
+  change();
+  if (kept?.isConnected) scrollBy(0, kept.getBoundingClientRect().top - top);
+}
 
 async function load(chunk) {
   if (chunk.dataset.state) return;
@@ -58,24 +89,23 @@ async function load(chunk) {
     const answer = await fetch(transcript.dataset.base + "entries?" + q);
     if (!answer.ok) throw new Error(answer.statusText);
     const html = prepare(fragment(await answer.text()));
-    const before = chunk.getBoundingClientRect();
-    const end = document.documentElement.scrollHeight;
     const inner = all(".chunk", html);
-    if (inner.length) { // a large part is divided
-      chunk.replaceWith(html);
-      // What is above the view must not move it.
-      if (before.top < 0) scrollBy(0, document.documentElement.scrollHeight - end);
-      for (const one of inner) seen.observe(one);
-      return;
-    }
-    chunk.style.minHeight = "";
-    chunk.replaceChildren(html);
-    chunk.classList.add("loaded");
-    adopt(chunk);
-    if (before.top < 0) scrollBy(0, chunk.getBoundingClientRect().height - before.height);
-    chunk.dataset.state = "loaded";
-    delete chunk.dataset.tries;
-    forget(chunk);
+    hold(() => {
+      if (inner.length) { // a large part is divided
+        near.delete(chunk);
+        seen.unobserve(chunk);
+        chunk.replaceWith(html);
+        for (const one of inner) watch(one);
+        return;
+      }
+      chunk.style.minHeight = "";
+      chunk.replaceChildren(html);
+      chunk.classList.add("loaded");
+      chunk.dataset.state = "loaded";
+      delete chunk.dataset.tries;
+      adopt();
+      forget();
+    });
   } catch {
     const tries = Number(chunk.dataset.tries || 0);
     chunk.dataset.tries = tries + 1;
@@ -86,20 +116,29 @@ async function load(chunk) {
   }
 }
 
+// watch has a part loaded when it comes into view. Until then it is as high as others
+// are, but no document is higher than browsers can scroll.
+function watch(chunk) {
+  chunk.style.minHeight = (chunk.dataset.to - chunk.dataset.from) * entryHeight + "px";
+  seen.observe(chunk);
+}
+
 // again has a part loaded if it is in view.
 function again(chunk) {
   seen.unobserve(chunk);
   seen.observe(chunk);
 }
 
-// forget empties the parts that are far from the one in view, so that memory stays
-// bounded.
-function forget(around) {
+// forget empties the parts that are far from those in view, so that memory stays
+// bounded. An empty part is as high as it was.
+function forget() {
   const chunks = all(".chunk", transcript);
-  const at = chunks.indexOf(around);
-  chunks.forEach((chunk, i) => {
-    if (Math.abs(i - at) <= keep || chunk.dataset.state !== "loaded") return;
-    chunk.style.minHeight = chunk.offsetHeight + "px";
+  const first = chunks.findIndex((c) => near.has(c)), last = chunks.findLastIndex((c) => near.has(c));
+  if (first < 0) return;
+  const far = chunks.filter((c, i) => (i < first - keep || i > last + keep) && c.dataset.state === "loaded");
+  const heights = far.map((c) => c.getBoundingClientRect().height);
+  far.forEach((chunk, i) => {
+    chunk.style.minHeight = heights[i] + "px";
     chunk.classList.remove("loaded");
     chunk.replaceChildren();
     delete chunk.dataset.state;
@@ -108,12 +147,19 @@ function forget(around) {
 }
 
 const seen = new IntersectionObserver((changes) => {
-  for (const c of changes) if (c.isIntersecting) load(c.target);
+  for (const { target, isIntersecting } of changes) {
+    if (!isIntersecting) near.delete(target);
+    else if (target.isConnected) { near.add(target); load(target); }
+  }
 }, { rootMargin: "1500px 0px" });
 
 if (transcript) {
-  adopt(transcript);
+  adopt();
   const shown = $("#shown");
+  shown.dataset.state = "loaded";
+  const chunks = all(".chunk", transcript), { from, to } = shown.dataset;
+  entryHeight = Math.min(shown.offsetHeight / (to - from) || 0, highest / chunks.at(-1).dataset.to);
+  for (const chunk of chunks) chunk === shown ? seen.observe(chunk) : watch(chunk);
   const entry = transcript.dataset.entry && document.getElementById("e-" + transcript.dataset.entry);
   if (entry) {
     mark(entry.closest("article") || entry);
@@ -123,15 +169,28 @@ if (transcript) {
   } else {
     shown.scrollIntoView();
   }
-  for (const chunk of all(".chunk", transcript)) {
-    if (chunk.classList.contains("loaded")) chunk.dataset.state = "first";
-    else seen.observe(chunk);
-  }
 }
 
 // --- live: new entries of a head ---
 
 const pill = $("#follow");
+
+// grow adds entries up to number to: to the last part, or as a new one.
+function grow(html, to) {
+  let last = all(".chunk", transcript).pop();
+  if (!last.classList.contains("loaded") || to - last.dataset.from > size) {
+    const from = last.dataset.to;
+    last = document.createElement("section");
+    last.className = "chunk loaded";
+    Object.assign(last.dataset, { from, state: "loaded" });
+    transcript.append(last);
+    seen.observe(last);
+  }
+  last.dataset.to = to;
+  last.append(html);
+  adopt();
+  forget();
+}
 
 function follow() {
   const events = new EventSource(transcript.dataset.live);
@@ -150,8 +209,7 @@ function follow() {
     const html = prepare(fragment(e.data));
     const n = all(".entry:not(.silent)", html).length;
     for (const article of html.children) article.classList.add("fresh");
-    $("#shown").append(html);
-    adopt($("#shown"));
+    grow(html, Number(new URLSearchParams(e.lastEventId).get("count")));
     $(".empty")?.remove();
     $("#news").textContent = `${n} new entries`;
     fresh += n;
