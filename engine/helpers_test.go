@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
+	"os"
 	"testing"
 	"time"
 
@@ -18,8 +20,15 @@ import (
 	"github.com/sesslog/sesslog/core/dialect/pi"
 	"github.com/sesslog/sesslog/core/memlog"
 	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/stream/streamtest"
 )
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	testkit.MoreParallel()
+	os.Exit(m.Run())
+}
 
 // node returns the sessions of l as seen by one node.
 func node(l core.Log, b *streamtest.Blobs) *engine.Sessions {

@@ -3,6 +3,7 @@ package follow_test
 import (
 	"cmp"
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,7 +15,14 @@ import (
 	"github.com/sesslog/sesslog/agent/follow"
 	"github.com/sesslog/sesslog/agent/secrets"
 	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/internal/testkit"
 )
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	testkit.MoreParallel()
+	os.Exit(m.Run())
+}
 
 const header = `{"type":"session","version":3,"id":"0199aaaa-0000-7000-8000-000000000001","timestamp":"2026-01-02T03:04:05.678Z","cwd":"/w"}`
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/server"
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 // Every request and answer in the tests of this package is checked against the
@@ -24,6 +26,8 @@ import (
 // case the whole run.
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	testkit.MoreParallel()
 	conform := newConformity(http.DefaultTransport)
 	http.DefaultClient.Transport = conform
 	code := m.Run()

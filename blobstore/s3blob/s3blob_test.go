@@ -5,13 +5,12 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"runtime"
-	"strconv"
 	"sync/atomic"
 	"testing"
 
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/blobstore/blobstoretest"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/s3server"
 )
 
@@ -33,10 +32,7 @@ func run(m *testing.M) (code int) {
 	}
 	defer server.Stop()
 	flag.Parse()
-	// The tests mostly wait, so run more of them in parallel.
-	if f := flag.Lookup("test.parallel"); f.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
-		_ = f.Value.Set(strconv.Itoa(6 * runtime.GOMAXPROCS(0)))
-	}
+	testkit.MoreParallel()
 	if code = m.Run(); code != 0 {
 		fmt.Fprintf(os.Stderr, "log of the S3 server:\n%s", server.Log())
 	}

@@ -3,10 +3,9 @@ package e2e_test
 import (
 	"flag"
 	"os"
-	"runtime"
-	"strconv"
 	"testing"
 
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -18,10 +17,7 @@ func TestMain(m *testing.M) {
 		os.Exit(runLoop())
 	}
 	flag.Parse()
-	// The tests spend most of their time waiting for elections and timeouts.
-	if f := flag.Lookup("test.parallel"); f.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
-		_ = f.Value.Set(strconv.Itoa(4 * runtime.GOMAXPROCS(0)))
-	}
+	testkit.MoreParallel()
 	os.Exit(harness.Main(m))
 }
 

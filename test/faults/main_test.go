@@ -6,10 +6,9 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 	"os"
-	"runtime"
-	"strconv"
 	"testing"
 
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -32,10 +31,7 @@ func TestMain(m *testing.M) {
 		*seed = rand.Uint64()
 	}
 	fmt.Printf("seed %d\n", *seed)
-	// The tests wait more than they work.
-	if f := flag.Lookup("test.parallel"); f.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
-		_ = f.Value.Set(strconv.Itoa(4 * runtime.GOMAXPROCS(0)))
-	}
+	testkit.MoreParallel()
 	os.Exit(run(m))
 }
 

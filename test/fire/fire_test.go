@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 	"github.com/sesslog/sesslog/test/fire/lan"
 )
@@ -25,6 +26,7 @@ var (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	testkit.MoreParallel()
 	os.Exit(harness.Main(m))
 }
 

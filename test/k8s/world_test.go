@@ -25,6 +25,7 @@ var (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	testkit.MoreParallel()
 	os.Exit(harness.Main(m))
 }
 

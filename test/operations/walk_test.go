@@ -3,6 +3,7 @@
 package operations_test
 
 import (
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 	"github.com/sesslog/sesslog/test/operations/blocks"
 	"github.com/sesslog/sesslog/test/s3server"
@@ -22,7 +24,11 @@ import (
 // versions are the ones before and after the upgrade of docs/CLUSTER.md.
 var versions = []string{"v0.11.0", "v0.12.0"}
 
-func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
+func TestMain(m *testing.M) {
+	flag.Parse()
+	testkit.MoreParallel()
+	os.Exit(harness.Main(m))
+}
 
 // TestDocumentedWalkthrough runs docs/TEAM-SERVER.md, then docs/CLUSTER.md. It only
 // fills in the first block of each, which the reader fills in. Hosts are loopback
