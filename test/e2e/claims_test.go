@@ -82,15 +82,18 @@ func TestTwoAgentsWriteTwoHeads(t *testing.T) {
 	for i, a := range agents {
 		keepers = append(keepers, keep(t, hosts[i], hosts[2], id, a.head, a.name))
 	}
-	nodesSeen := 0
-	for _, p := range present(t, hosts[2]) {
-		if p.Kind == "node" && p.Alive {
-			nodesSeen++
+	harness.Await(t, "all nodes to be present", func() error {
+		seen := 0
+		for _, p := range present(t, hosts[2]) {
+			if p.Kind == "node" && p.Alive {
+				seen++
+			}
 		}
-	}
-	if nodesSeen != 3 {
-		t.Errorf("%d nodes are present", nodesSeen)
-	}
+		if seen != 3 {
+			return fmt.Errorf("%d nodes are present", seen)
+		}
+		return nil
+	})
 
 	// Both append at the same time, while the session is checkpointed.
 	turns := 12

