@@ -46,6 +46,9 @@ func Check(c Config) error {
 	if c.Streams.Poll < Duration(100*time.Millisecond) || c.Streams.Poll > Duration(5*time.Minute) {
 		bad("streams.poll", "%s; use 100ms to 5m", c.Streams.Poll)
 	}
+	if !slices.Contains([]string{"off", "https", "local"}, c.Streams.Webhooks) {
+		bad("streams.webhooks", "%q; use off, https or local", c.Streams.Webhooks)
+	}
 	if c.Snapshots.Cache < 1<<20 {
 		bad("snapshots.cache", "%s; use 1MiB or more", c.Snapshots.Cache)
 	}

@@ -136,6 +136,8 @@ type Limits struct {
 type Streams struct {
 	Serve bool     `yaml:"serve" doc:"serve the durable-streams protocol at /v1/stream/: byte streams that are sessions of the log"`
 	Poll  Duration `yaml:"poll" doc:"how long a long-poll waits for new data"`
+	// Webhooks is a durablestreams.Webhooks.
+	Webhooks string `yaml:"webhooks" doc:"webhooks that subscriptions may have: off, https (of public addresses), or local (these, and plain HTTP to this host); they are signed with a key made of notices.secret, or else a random one"`
 }
 
 // Logging is what the node says of itself.
@@ -160,7 +162,7 @@ func Default(data, host string) Config {
 		Snapshots: Snapshots{Cache: 512 << 20, MinTail: 256 << 10, Idle: Duration(30 * time.Second), Grace: Duration(time.Hour)},
 		Trash:     Trash{Window: Duration(30 * 24 * time.Hour)},
 		Limits:    Limits{Body: 256 << 20, Line: 64 << 20},
-		Streams:   Streams{Serve: true, Poll: Duration(30 * time.Second)},
+		Streams:   Streams{Serve: true, Poll: Duration(30 * time.Second), Webhooks: "off"},
 		Logging:   Logging{Level: "info", Format: "text"},
 	}
 }

@@ -65,6 +65,7 @@ func (h *Handler) append(w http.ResponseWriter, r *http.Request, path string) er
 		return q.answer.err
 	}
 	h.touchLater(f.sess)
+	h.appended(f.sess.ID(), path)
 	for name, value := range q.answer.header {
 		w.Header().Set(name, value)
 	}

@@ -58,6 +58,7 @@ func (h *Handler) create(w http.ResponseWriter, r *http.Request, path string) er
 		if err != nil {
 			return err
 		}
+		h.appended(sess.ID(), path)
 		return h.answerCreated(w, r, q, sess, http.StatusCreated)
 	}
 }

@@ -40,11 +40,10 @@ func (h *Handler) inherit(ctx context.Context, q *createRequest, c *bytestream.C
 		own := *c
 		var in inheritance
 		var es []core.Entry
-		note := bytestream.Line{Type: bytestream.TypeFork, Fork: c.ID}
-		err = h.noteIn(ctx, src.sess, note, func(st *core.State, s *stream) (err error) {
+		err = h.noteIn(ctx, src.sess, func(st *core.State, s *stream) (_ *bytestream.Line, err error) {
 			es, err = f.take(st, s, &own)
 			in.parents = []core.Lineage{{Session: st.ID, Cursor: st.Cursor(), Kind: string(lineage.Fork)}}
-			return err
+			return &bytestream.Line{Type: bytestream.TypeFork, Fork: c.ID}, err
 		})
 		if isRaced(err) && try < maxTries {
 			continue

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -33,6 +34,13 @@ type Config struct {
 	// Follow yields the records of a session after a position as they are stored.
 	Follow func(ctx context.Context, id core.SessionID, after core.Pos) iter.Seq2[*storage.Lazy, error]
 
+	Rows     Rows     // for subscriptions
+	Webhooks Webhooks // that these may have
+	// Secret is what the key of the webhooks' signatures is made of, equal on all nodes.
+	// Without one, it is random.
+	Secret []byte
+	Logger *slog.Logger
+
 	Sent    *memory.Budget // bodies on their way to readers
 	Memory  *memory.Budget // what is derived of streams
 	MaxLine int            // bytes of an entry's line
@@ -45,8 +53,12 @@ type Config struct {
 
 // A Handler serves the protocol. Its methods are safe for concurrent use.
 type Handler struct {
-	cfg Config
-	now func() time.Time
+	cfg        Config
+	now        func() time.Time
+	key        *signingKey
+	webhooks   *http.Client
+	delivering chan struct{}
+	nudged     chan struct{}
 
 	mu          sync.Mutex
 	streams     map[core.SessionID]*stream
@@ -55,12 +67,17 @@ type Handler struct {
 	queues      map[core.SessionID]*queue
 	generations map[string]int // the last one known of a path
 	touches     map[core.SessionID]*touch
+	due         map[core.SessionID]bool   // subscriptions that the waker advances
+	grown       map[core.SessionID]string // streams that it looks at, by their path
+	subscribed  bool                      // there are subscriptions
 }
 
 // New returns a Handler.
 func New(cfg Config) *Handler {
 	return &Handler{
 		cfg: cfg, now: time.Now,
+		key: newSigningKey(cfg.Secret), webhooks: newWebhookClient(cfg.Webhooks),
+		delivering: make(chan struct{}, maxDeliveries), nudged: make(chan struct{}, 1), due: map[core.SessionID]bool{}, grown: map[core.SessionID]string{},
 		streams: map[core.SessionID]*stream{}, derived: cfg.Memory.Lease(), queues: map[core.SessionID]*queue{},
 		generations: map[string]int{}, touches: map[core.SessionID]*touch{},
 	}
@@ -79,6 +96,9 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, path string) err
 }
 
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request, path string) error {
+	if isReserved(path) {
+		return asControl(h.control(w, r, path))
+	}
 	if err := checkPath(path); err != nil {
 		return err
 	}

@@ -22,23 +22,26 @@ const (
 )
 
 // checkPath returns a 400 unless path can name a stream, and a 404 for the paths that the
-// protocol reserves for subscriptions.
+// protocol reserves.
 func checkPath(path string) error {
 	if path == "" || len(path) > maxPath || !utf8.ValidString(path) || strings.ContainsFunc(path, unicode.IsControl) {
 		return refuse(http.StatusBadRequest, "the path of a stream has 1 to %d bytes of printable UTF-8", maxPath)
 	}
-	if path == "__ds" || strings.HasPrefix(path, "__ds/") {
-		return refuse(http.StatusNotFound, "paths below __ds/ are reserved for subscriptions, which this node does not have")
+	if isReserved(path) {
+		return refuse(http.StatusNotFound, "paths below __ds/ are reserved for subscriptions")
 	}
 	return nil
 }
+
+// isReserved reports whether the protocol reserves a path.
+func isReserved(path string) bool { return path == "__ds" || strings.HasPrefix(path, "__ds/") }
 
 // SessionID returns the session of a generation of a stream, from 1: "ds-" and the path,
 // in which a slash is "__" and any byte besides letters, digits and "-" is "_" and two hex
 // digits. The end of a long path is replaced by its hash.
 func SessionID(path string, generation int) core.SessionID {
 	var b strings.Builder
-	b.WriteString("ds-")
+	b.WriteString(idPrefix)
 	for i := range len(path) {
 		switch c := path[i]; {
 		case c == '/':

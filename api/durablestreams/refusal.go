@@ -11,6 +11,10 @@ type refusal struct {
 	status int
 	text   string
 	header map[string]string
+
+	code       string // of an error of a subscription, which is JSON
+	holder     string // the worker that has the lease
+	generation int64
 }
 
 func (e *refusal) Error() string { return e.text }
@@ -28,7 +32,7 @@ func (e *refusal) with(name, value string) *refusal {
 	return e
 }
 
-// answered writes a refusal as text and returns nil. It returns other errors.
+// answered writes a refusal, as text if it has no code, and returns nil. It returns other errors.
 func answered(w http.ResponseWriter, err error) error {
 	e, ok := errors.AsType[*refusal](err)
 	if !ok {
@@ -37,8 +41,17 @@ func answered(w http.ResponseWriter, err error) error {
 	for name, value := range e.header {
 		w.Header().Set(name, value)
 	}
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
+	if e.code != "" {
+		writeJSON(w, e.status, "application/json", map[string]any{"error": struct {
+			Code       string `json:"code"`
+			Message    string `json:"message"`
+			Holder     string `json:"current_holder,omitempty"`
+			Generation int64  `json:"generation,omitempty"`
+		}{e.code, e.text, e.holder, e.generation}})
+		return nil
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(e.status)
 	_, _ = fmt.Fprintln(w, e.text)
 	return nil

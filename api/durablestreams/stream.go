@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,6 +19,7 @@ type stream struct {
 	growth *core.Growth // of the entries that state was made of
 	config bytestream.Config
 	state  bytestream.State
+	sub    subscription // if it is one
 
 	size int64 // that counts in the Handler, whose lock guards it
 }
@@ -47,16 +49,25 @@ func (h *Handler) derivedOf(id core.SessionID) *stream {
 func (h *Handler) count(s *stream, size int64) {
 	h.size += size - s.size
 	s.size = size
-	for id, other := range h.streams {
-		if len(h.streams) <= maxCached && h.size <= maxDerived {
-			break
-		}
+	forget(h.streams, func(_ core.SessionID, other *stream) bool {
 		if other != s {
 			h.size -= other.size
-			delete(h.streams, id)
+		}
+		return other != s
+	}, func() bool { return len(h.streams) > maxCached || h.size > maxDerived })
+	h.derived.Resize(h.size)
+}
+
+// forget removes members of m that may be removed while there is too much.
+func forget[K comparable, V any](m map[K]V, may func(K, V) bool, tooMuch func() bool) {
+	for k, v := range m {
+		if !tooMuch() {
+			return
+		}
+		if may(k, v) {
+			delete(m, k)
 		}
 	}
-	h.derived.Resize(h.size)
 }
 
 // view calls f with a session and the stream that it is. Neither changes meanwhile. It
@@ -69,15 +80,19 @@ func (h *Handler) view(sess *engine.Session, f func(*core.State, *stream) error)
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		before := s.state.Size()
+		before := s.state.Size() + s.sub.size()
 		if s.growth != st.Growth() {
 			c, err := bytestream.ReadConfig(st.Header.Line)
 			if err != nil {
 				return err
 			}
-			s.growth, s.config, s.state = st.Growth(), c, bytestream.State{}
+			s.growth, s.config, s.state, s.sub = st.Growth(), c, bytestream.State{}, subscription{}
 		}
-		if s.state.Add(st.Entries); s.state.Size() != before {
+		s.state.Add(st.Entries)
+		if strings.HasPrefix(s.config.Path, subscriptions) {
+			s.sub.add(st.Entries)
+		}
+		if s.state.Size()+s.sub.size() != before {
 			h.counted(st.ID, s)
 		}
 		return f(st, s)
@@ -89,7 +104,7 @@ func (h *Handler) counted(id core.SessionID, s *stream) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.streams[id] == s {
-		h.count(s, s.state.Size())
+		h.count(s, s.state.Size()+s.sub.size())
 	}
 }
 
@@ -148,14 +163,8 @@ func (h *Handler) noteGeneration(path string, generation int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.generations[path] = generation
-	for other := range h.generations {
-		if len(h.generations) <= maxCached {
-			return
-		}
-		if other != path {
-			delete(h.generations, other)
-		}
-	}
+	forget(h.generations, func(other string, _ int) bool { return other != path },
+		func() bool { return len(h.generations) > maxCached })
 }
 
 // maxEnding is how long after the end of a stream a request for its path moves its session

@@ -204,7 +204,7 @@ func TestReservedPathsAreNotStreams(t *testing.T) {
 	t.Parallel()
 	n := start(t, nodetest.Config{})
 	for _, method := range []string{"PUT", "POST", "GET", "HEAD", "DELETE"} {
-		n.want(t, 404, method, "__ds/subscriptions/a", "x", plain...)
+		n.want(t, 404, method, "__ds/streams/a", "x", plain...)
 	}
 	n.want(t, 201, "PUT", "a/__ds/b", "", plain...)
 }

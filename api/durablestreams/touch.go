@@ -90,23 +90,10 @@ func (h *Handler) noteTouch(id core.SessionID) {
 
 // noteUse stores that a stream was used, unless the log knows a later use or its end.
 func (h *Handler) noteUse(ctx context.Context, sess *engine.Session, at time.Time) error {
-	for try := 1; ; try++ {
-		known := false
-		err := h.noteIn(ctx, sess, bytestream.Line{Type: bytestream.TypeTouch, Time: stamp(at)}, func(st *core.State, s *stream) error {
-			known = s.state.Deleted || st.Deleted != nil || !s.state.Used.Before(at.Truncate(time.Millisecond))
-			if known {
-				return errNoStream("")
-			}
-			return nil
-		})
-		if known {
-			return nil
+	return h.noteAgain(ctx, sess, func(st *core.State, s *stream) (*bytestream.Line, error) {
+		if s.state.Deleted || st.Deleted != nil || !s.state.Used.Before(at.Truncate(time.Millisecond)) {
+			return nil, nil
 		}
-		if !isRaced(err) || try >= maxTries {
-			return err
-		}
-		if err := sess.Refresh(ctx); err != nil {
-			return err
-		}
-	}
+		return &bytestream.Line{Type: bytestream.TypeTouch, Time: stamp(at)}, nil
+	})
 }

@@ -62,22 +62,34 @@ func (h *Handler) stamped(l bytestream.Line) []byte {
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// noteIn appends a line that notes something about a stream, if that has no record after
-// the state in which may returned nil.
-func (h *Handler) noteIn(ctx context.Context, sess *engine.Session, l bytestream.Line, may func(*core.State, *stream) error) error {
+// noteIn appends the line that f returns for the state of a stream, nil for none, unless
+// another record comes first.
+func (h *Handler) noteIn(ctx context.Context, sess *engine.Session, f func(*core.State, *stream) (*bytestream.Line, error)) error {
 	var at core.Cursor
-	err := h.view(sess, func(st *core.State, s *stream) error {
+	var l *bytestream.Line
+	err := h.view(sess, func(st *core.State, s *stream) (err error) {
 		at = st.Cursor()
-		if may == nil {
-			return nil
-		}
-		return may(st, s)
+		l, err = f(st, s)
+		return err
 	})
-	if err != nil {
+	if err != nil || l == nil {
 		return err
 	}
-	_, err = sess.Append(ctx, engine.Append{After: &at, Exact: true, Lines: [][]byte{h.stamped(l)}})
+	_, err = sess.Append(ctx, engine.Append{After: &at, Exact: true, Lines: [][]byte{h.stamped(*l)}})
 	return err
+}
+
+// noteAgain is noteIn that decides again if another record came first.
+func (h *Handler) noteAgain(ctx context.Context, sess *engine.Session, f func(*core.State, *stream) (*bytestream.Line, error)) error {
+	for try := 1; ; try++ {
+		err := h.noteIn(ctx, sess, f)
+		if !isRaced(err) || try >= maxTries {
+			return err
+		}
+		if err := sess.Refresh(ctx); err != nil {
+			return err
+		}
+	}
 }
 
 // isRaced reports whether another writer came first.
@@ -90,12 +102,12 @@ func isRaced(err error) bool {
 // the trash.
 func (h *Handler) end(ctx context.Context, sess *engine.Session, n core.Notice) error {
 	held := false
-	err := h.noteIn(ctx, sess, bytestream.Line{Type: bytestream.TypeDelete}, func(st *core.State, s *stream) error {
+	err := h.noteIn(ctx, sess, func(st *core.State, s *stream) (*bytestream.Line, error) {
 		held = st.LegalHold != nil
 		if s.state.Deleted {
-			return errNoStream(s.config.Path)
+			return nil, errNoStream(s.config.Path)
 		}
-		return nil
+		return &bytestream.Line{Type: bytestream.TypeDelete}, nil
 	})
 	if err != nil || held {
 		return err

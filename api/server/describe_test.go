@@ -163,6 +163,7 @@ var (
 	blobBytes  = media{octets, "The bytes. The node verifies them while sending: a response that is not cut short is intact.", nil, nil}
 	written    = media{octets, "The bytes.", nil, nil}
 	partList   = media{api.PartsType, "A Parts: the digests of the content's parts, which are stored as blobs.", api.Parts{}, nil}
+	asJSON     = media{"application/json", "An object, as the durable-streams protocol has it.", nil, nil}
 	plainText  = media{"text/plain", "A word or a sentence.", nil, nil}
 )
 
@@ -404,6 +405,11 @@ var calls = map[string]call{
 	"PUT /v1/stream/{path...}":    {tag: "streams", id: "createStream", sum: "Create a stream", in: written, status: 201, back: []string{"Location"}},
 	"POST /v1/stream/{path...}":   {tag: "streams", id: "appendStream", sum: "Append to a stream, or close it", in: written},
 	"DELETE /v1/stream/{path...}": {tag: "streams", id: "deleteStream", sum: "Delete a stream"},
+
+	"POST /v1/stream/__ds/subscriptions/{id}/callback": {tag: "streams", id: "subscriptionCallback", sum: "Acknowledge the wake of a webhook, with its token", in: written, out: asJSON, open: true},
+	"POST /v1/stream/__ds/subscriptions/{id}/ack":      {tag: "streams", id: "subscriptionAck", sum: "Acknowledge a claimed wake, with its token", in: written, out: asJSON, open: true},
+	"POST /v1/stream/__ds/subscriptions/{id}/release":  {tag: "streams", id: "subscriptionRelease", sum: "Release a claimed wake, with its token", in: written, open: true},
+	"GET /v1/stream/__ds/jwks.json":                    {tag: "streams", id: "subscriptionKeys", sum: "Read the keys of the signatures of webhooks", out: asJSON, open: true},
 
 	"GET /v1/ends/{shard}": {tag: "backup", id: "ends", sum: "List the last position of every session in a shard", out: api.ShardEnds{}},
 	"GET /v1/sessions/{id}/records": {

@@ -155,6 +155,12 @@ func routes() []route {
 		{"POST /v1/tokens/{token}/rotate", (*Server).rotateToken, access.Admin, ofLog, "token-rotate", 0},
 		{"DELETE /v1/tokens/{token}", (*Server).revokeToken, access.Admin, ofLog, "token-revoke", 0},
 
+		// With the token of a wake, which only concerns its subscription.
+		{"POST /v1/stream/__ds/subscriptions/{id}/callback", (*Server).streamWorker, "", nowhere, noAct, public},
+		{"POST /v1/stream/__ds/subscriptions/{id}/ack", (*Server).streamWorker, "", nowhere, noAct, public},
+		{"POST /v1/stream/__ds/subscriptions/{id}/release", (*Server).streamWorker, "", nowhere, noAct, public},
+		{"GET /v1/stream/__ds/jwks.json", (*Server).streamKeys, "", nowhere, noAct, public},
+
 		// Without a token: they say nothing about sessions.
 		{"GET /healthz", (*Server).healthz, "", nowhere, noAct, public},
 		{"GET /readyz", (*Server).readyz, "", nowhere, noAct, public},

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -83,6 +84,10 @@ type Config struct {
 	// StreamPoll is how long a long-poll of the durable-streams protocol waits; 0 if the
 	// node does not serve that protocol.
 	StreamPoll time.Duration
+	// StreamWebhooks are those that its subscriptions may have, StreamSecret what the key of
+	// their signatures is made of; see durablestreams.Config.
+	StreamWebhooks durablestreams.Webhooks
+	StreamSecret   []byte
 
 	// Page returns the handler of the web page, which answers requests that are not
 	// calls. api is the handler of the calls; nil for no page.
@@ -162,6 +167,11 @@ func (s *Server) Run(ctx context.Context, ln net.Listener) error {
 		IdleTimeout:       2 * time.Minute,
 		ConnContext:       withInproc,
 		ErrorLog:          slog.NewLogLogger(s.cfg.Logger.Handler(), slog.LevelDebug),
+	}
+	if s.streams != nil {
+		var wakes sync.WaitGroup
+		wakes.Go(func() { s.streams.Run(s.drain) })
+		defer func() { s.stop(); wakes.Wait() }()
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- srv.Serve(ln) }()

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/sesslog/sesslog/api/durablestreams"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/internal/memory"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 // newStreams returns the handler of the durable-streams protocol, nil if the node does
@@ -35,6 +37,10 @@ func (s *Server) newStreams() *durablestreams.Handler {
 		Delete: func(ctx context.Context, sess *engine.Session, n core.Notice) error {
 			return s.auditedAct("delete", (*engine.Session).Delete)(sess, ctx, n)
 		},
+		Rows:     streamRows{s},
+		Webhooks: s.cfg.StreamWebhooks,
+		Secret:   s.cfg.StreamSecret,
+		Logger:   s.cfg.Logger,
 		Body:     s.readBody,
 		Follow:   s.cfg.Log.FollowLazily,
 		Sent:     s.limiters.sent,
@@ -44,6 +50,64 @@ func (s *Server) newStreams() *durablestreams.Handler {
 		CORS:     !s.requiresNoToken(),
 		Stopping: s.drain,
 	})
+}
+
+// streamRows are the rows of streams.
+type streamRows struct{ s *Server }
+
+// List implements durablestreams.Rows.
+func (r streamRows) List(ctx context.Context, prefix string, since time.Time) ([]durablestreams.Row, string, error) {
+	r.s.catchUp(ctx)
+	f := catalog.Filter{Within: prefix}
+	if !since.IsZero() {
+		f.Modified.From = &since
+	}
+	page, err := r.s.cfg.Directory.List(ctx, f)
+	rows := make([]durablestreams.Row, len(page.Rows))
+	for i := range page.Rows {
+		rows[i] = streamRow(&page.Rows[i])
+	}
+	return rows, string(page.Mark), err
+}
+
+// Changes implements durablestreams.Rows.
+func (r streamRows) Changes(ctx context.Context, prefix, after string) ([]durablestreams.Row, string, error) {
+	var rows []durablestreams.Row
+	for {
+		changes, end, err := r.s.cfg.Directory.Changes(ctx, catalog.Filter{Within: prefix}, catalog.Mark(after), changePage)
+		for _, c := range changes {
+			if c.Row != nil { // others are gone, or of other sessions
+				rows = append(rows, streamRow(c.Row))
+			}
+		}
+		if after = string(end); err != nil || len(rows) > 0 || len(changes) < changePage {
+			return rows, after, err
+		}
+	}
+}
+
+func streamRow(row *catalog.Row) durablestreams.Row {
+	return durablestreams.Row{ID: row.ID, Name: row.Name}
+}
+
+// streamWorker answers calls of the workers of a subscription, which show its token.
+func (s *Server) streamWorker(w http.ResponseWriter, r *http.Request) error {
+	if s.streams == nil {
+		http.NotFound(w, r)
+		return nil
+	}
+	s.streams.ServeWorker(w, r, r.PathValue("id"), r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:])
+	return nil
+}
+
+// streamKeys answers with the keys of webhooks.
+func (s *Server) streamKeys(w http.ResponseWriter, r *http.Request) error {
+	if s.streams == nil {
+		http.NotFound(w, r)
+		return nil
+	}
+	s.streams.ServeKeys(w)
+	return nil
 }
 
 // stream answers a call of the durable-streams protocol.

@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/sesslog/sesslog/api/access/tokenstore"
+	"github.com/sesslog/sesslog/api/durablestreams"
 	"github.com/sesslog/sesslog/api/mcpserver"
 	"github.com/sesslog/sesslog/api/server"
 	"github.com/sesslog/sesslog/blobstore"
@@ -281,8 +282,8 @@ func (n *node) apiConfig() server.Config {
 
 		Node: n.cfg.Node, Version: version(), BlobsAt: n.store.where,
 		Ready: n.broker.check, Store: n.store.check, StoreSeen: n.store.lastError,
-		StreamPoll: n.streamPoll(),
-		Metrics:    n.metrics.Handler(n.logger), Observe: n.metrics.Request, Tracer: n.tracer,
+		StreamPoll: n.streamPoll(), StreamWebhooks: durablestreams.Webhooks(n.cfg.Streams.Webhooks), StreamSecret: n.streamSecret(),
+		Metrics: n.metrics.Handler(n.logger), Observe: n.metrics.Request, Tracer: n.tracer,
 		Memory: n.memory, MaxBody: int64(n.cfg.Limits.Body), MaxLine: int(n.cfg.Limits.Line), Access: n.cfg.Logging.Access, Logger: n.logger,
 	}
 }
@@ -294,6 +295,15 @@ func (n *node) streamPoll() time.Duration {
 		return 0
 	}
 	return time.Duration(n.cfg.Streams.Poll)
+}
+
+// streamSecret is what the key of the streams' webhooks is made of, nil for a random one.
+func (n *node) streamSecret() []byte {
+	key, err := n.cfg.Notices.Key()
+	if err != nil {
+		return nil
+	}
+	return key
 }
 
 // page returns the handler of the web page and of MCP around that of the API.

@@ -20,8 +20,8 @@ import (
 
 const streamsSuite = "@durable-streams/server-conformance-tests@0.3.6"
 
-// streamTests is how many tests of the suite a node passes: all but those of subscriptions.
-const streamTests = 332
+// streamTests is how many tests the suite has.
+const streamTests = 338
 
 // A vitestReport is vitest's report, as far as it is used.
 type vitestReport struct {
@@ -55,12 +55,12 @@ func runStreamsSuite(t *testing.T, suite, base string) vitestReport {
 	t.Helper()
 	dir := t.TempDir()
 	test := `import { runConformanceTests } from "@durable-streams/server-conformance-tests"
-runConformanceTests({ baseUrl: process.env.STREAMS_URL, longPollTimeoutMs: 500, subscriptions: process.env.SUBSCRIPTIONS === "1" })
+runConformanceTests({ baseUrl: process.env.STREAMS_URL, longPollTimeoutMs: 500, subscriptions: true })
 `
 	if err := os.WriteFile(filepath.Join(dir, "streams.test.mjs"), []byte(test), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return runVitest(t, "node", suite, dir, "STREAMS_URL="+base, "SUBSCRIPTIONS=0")
+	return runVitest(t, "node", suite, dir, "STREAMS_URL="+base)
 }
 
 // runVitest runs the tests in dir with the packages installed in modules. It waits for
@@ -115,7 +115,7 @@ func fetchedStreamsSuite(t *testing.T) string {
 
 func TestDurableStreamsSuite(t *testing.T) {
 	suite := fetchedStreamsSuite(t)
-	n := harness.StartNode(t, "--streams-poll", "500ms")
+	n := harness.StartNode(t, "--streams-poll", "500ms", "--streams-webhooks", "local")
 	streamsJudged(t, "against one node", runStreamsSuite(t, suite, n.Client().Base))
 }
 
@@ -123,7 +123,7 @@ func TestDurableStreamsSuite(t *testing.T) {
 // again meanwhile.
 func TestDurableStreamsSuiteAgainstCluster(t *testing.T) {
 	suite := fetchedStreamsSuite(t)
-	nodes := harness.StartCluster(t, 3, harness.StartBucket(t), "--streams-poll", "500ms")
+	nodes := harness.StartCluster(t, 3, harness.StartBucket(t), "--streams-poll", "500ms", "--streams-webhooks", "local")
 	base := nodes[0].Client().Base
 	done := make(chan struct{})
 	var r vitestReport

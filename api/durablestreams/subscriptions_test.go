@@ -1,0 +1,244 @@
+package durablestreams_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/access"
+	"github.com/sesslog/sesslog/api/durablestreams"
+	"github.com/sesslog/sesslog/api/server"
+	"github.com/sesslog/sesslog/internal/nodetest"
+)
+
+var asJSON = []string{"Content-Type", "application/json"}
+
+func local(c *server.Config) { c.StreamWebhooks = durablestreams.WebhooksLocal }
+
+// A wake is what a worker learns.
+type wake struct {
+	ID         string `json:"wake_id"`
+	Generation int64  `json:"generation"`
+	Token      string `json:"token"`
+	Callback   string `json:"callback_token"`
+	Streams    []struct {
+		Path, Acked string
+		Tail        string `json:"tail_offset"`
+		Pending     bool   `json:"has_pending"`
+	}
+}
+
+func (w *wake) work(more string) string {
+	return fmt.Sprintf(`{"wake_id":%q,"generation":%d%s}`, w.ID, w.Generation, more)
+}
+
+// until calls f until it returns true.
+func until(t *testing.T, what string, f func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !f(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s: not within a minute", what)
+		}
+	}
+}
+
+// subscribed makes a pull-wake subscription for events/* with the stream of its wakes.
+func subscribed(t *testing.T, n node, lease int) {
+	t.Helper()
+	n.want(t, 201, "PUT", "wakes", "[]", asJSON...)
+	n.want(t, 201, "PUT", "__ds/subscriptions/s", fmt.Sprintf(`{"type":"pull-wake","pattern":"events/*","wake_stream":"wakes","lease_ttl_ms":%d}`, lease), asJSON...)
+}
+
+func claim(t *testing.T, n node, worker string) (wake, int) {
+	t.Helper()
+	res, body := n.do(t, "POST", "__ds/subscriptions/s/claim", fmt.Sprintf(`{"worker":%q}`, worker), asJSON...)
+	var w wake
+	if err := json.Unmarshal([]byte(body), &w); err != nil {
+		t.Fatalf("claim answers %s", body)
+	}
+	return w, res.StatusCode
+}
+
+// A stream grows through one node; a worker claims the work through another, which the wake
+// reaches by the log alone. The wake is announced once.
+func TestNodesShareSubscriptions(t *testing.T) {
+	t.Parallel()
+	conn := nodetest.Connect(t)
+	first := start(t, nodetest.Config{Conn: conn})
+	second := start(t, nodetest.Config{Conn: conn, Bucket: first.Bucket})
+	subscribed(t, first, 600_000)
+	second.want(t, 201, "PUT", "events/a", `{"n":1}`, asJSON...)
+	until(t, "the event of the wake", func() bool {
+		_, body := first.do(t, "GET", "wakes", "")
+		return strings.Contains(body, `"generation":1`)
+	})
+	var w wake
+	until(t, "claim", func() bool {
+		var status int
+		w, status = claim(t, second, "w1")
+		return status == 200
+	})
+	if len(w.Streams) != 1 || !w.Streams[0].Pending {
+		t.Fatalf("the worker gets %+v", w)
+	}
+	if _, status := claim(t, first, "w2"); status != 409 {
+		t.Errorf("a second worker gets %d", status)
+	}
+	token := []string{"Authorization", "Bearer " + w.Token, "Content-Type", "application/json"}
+	path := "__ds/subscriptions/s/"
+	for body, code := range map[string]string{
+		w.work(`,"acks":[{"stream":"events/a","offset":"0000000000000000_0000000000000999"}]`): "INVALID_OFFSET",
+		w.work(`,"acks":[{"stream":"other","offset":"0000000000000000_0000000000000000"}]`):    "INVALID_OFFSET",
+		w.work(`,"acks":[{"stream":"events/a","offset":"-1"}]`):                                "INVALID_OFFSET",
+		`{"wake_id":"w_other","generation":1}`:                                                 "FENCED",
+		`[]`:                                                                                   "INVALID_REQUEST",
+	} {
+		if _, got := first.do(t, "POST", path+"ack", body, token...); !strings.Contains(got, code) {
+			t.Errorf("ack with %s answers %s, want %s", body, got, code)
+		}
+	}
+	done := w.work(fmt.Sprintf(`,"acks":[{"stream":"events/a","offset":%q}],"done":true`, w.Streams[0].Tail))
+	first.want(t, 401, "POST", path+"ack", done, "Authorization", "Bearer 1."+strings.Repeat("0", 48))
+	if _, got := first.want(t, 200, "POST", path+"ack", done, token...); !strings.Contains(got, `"next_wake":false`) {
+		t.Errorf("ack answers %s", got)
+	}
+	first.want(t, 409, "POST", path+"ack", done, token...)
+	if _, status := claim(t, second, "w1"); status != 409 {
+		t.Errorf("without work a claim gets %d", status)
+	}
+	if _, body := first.want(t, 200, "GET", "wakes", ""); strings.Count(body, `"type":"wake"`) != 1 {
+		t.Errorf("the stream of wakes has %s", body)
+	}
+}
+
+// A worker that is gone loses its lease, and its token is fenced.
+func TestEndedLeaseIsFenced(t *testing.T) {
+	t.Parallel()
+	n := start(t, nodetest.Config{})
+	subscribed(t, n, 1000)
+	n.want(t, 201, "PUT", "events/a", `{"n":1}`, asJSON...)
+	var lost, next wake
+	until(t, "claim", func() bool { w, status := claim(t, n, "gone"); lost = w; return status == 200 })
+	until(t, "the second claim", func() bool { w, status := claim(t, n, "next"); next = w; return status == 200 })
+	if next.Generation <= lost.Generation {
+		t.Errorf("wake %d follows %d", next.Generation, lost.Generation)
+	}
+	_, got := n.want(t, 409, "POST", "__ds/subscriptions/s/ack", lost.work(`,"done":true`), "Authorization", "Bearer "+lost.Token)
+	if !strings.Contains(got, "FENCED") {
+		t.Errorf("the lost lease answers %s", got)
+	}
+}
+
+// A webhook that fails is called again with a later wake. Its answer acknowledges what it
+// was told of.
+func TestFailedWebhookIsCalledAgain(t *testing.T) {
+	t.Parallel()
+	calls := make(chan wake, 10)
+	var failed atomic.Bool
+	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var got wake
+		if b, err := io.ReadAll(r.Body); err != nil || json.Unmarshal(b, &got) != nil || r.Header.Get("Webhook-Signature") == "" {
+			t.Errorf("the webhook gets %s, %v", b, err)
+		}
+		if !failed.Swap(true) {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+		_, _ = io.WriteString(w, `{"done":true}`)
+		calls <- got
+	}))
+	t.Cleanup(hook.Close)
+	n := start(t, nodetest.Config{}, local)
+	n.want(t, 201, "PUT", "__ds/subscriptions/h", fmt.Sprintf(`{"type":"webhook","pattern":"a/**","webhook":{"url":%q}}`, hook.URL), asJSON...)
+	n.want(t, 201, "PUT", "a/b/c", `1`, asJSON...)
+	for generation := range int64(2) {
+		select {
+		case w := <-calls:
+			if w.Generation != generation+1 || len(w.Streams) != 1 || !w.Streams[0].Pending {
+				t.Errorf("call %d has %+v", generation, w)
+			}
+		case <-time.After(time.Minute):
+			t.Fatal("the webhook is not called")
+		}
+	}
+	until(t, "the ack", func() bool {
+		_, body := n.want(t, 200, "GET", "__ds/subscriptions/h", "")
+		return strings.Contains(body, "0000000000000002") && strings.Contains(body, `"active"`)
+	})
+}
+
+func TestBadSubscriptionsAreRefusedWhole(t *testing.T) {
+	t.Parallel()
+	n := start(t, nodetest.Config{}, local)
+	for body, code := range map[string]string{
+		``:               "INVALID_REQUEST",
+		`[]`:             "INVALID_REQUEST",
+		`{"type":"x"}`:   "INVALID_REQUEST",
+		"{\"type\":\xff": "INVALID_REQUEST",
+		`{"type":"webhook","webhook":{"url":"http://127.0.0.1/"}}`:                                        "INVALID_REQUEST",
+		`{"type":"webhook","pattern":"a"}`:                                                                "INVALID_REQUEST",
+		`{"type":"pull-wake","pattern":"a"}`:                                                              "INVALID_REQUEST",
+		`{"type":"pull-wake","pattern":"a","wake_stream":"__ds/x"}`:                                       "INVALID_REQUEST",
+		`{"type":"pull-wake","streams":["__ds/subscriptions/x"],"wake_stream":"w"}`:                       "INVALID_REQUEST",
+		`{"type":"pull-wake","pattern":"a","wake_stream":"w","lease_ttl_ms":1}`:                           "INVALID_REQUEST",
+		`{"type":"pull-wake","pattern":"**/**/**/**/a","wake_stream":"w"}`:                                "INVALID_REQUEST",
+		`{"type":"pull-wake","pattern":"` + strings.Repeat("a", 2000) + `","wake_stream":"w"}`:            "INVALID_REQUEST",
+		`{"type":"pull-wake","streams":[` + strings.Repeat(`"a",`, 1000) + `"b"],"wake_stream":"w"}`:      "INVALID_REQUEST",
+		`{"type":"webhook","pattern":"a","webhook":{"url":"https://10.1.2.3/"}}`:                          "WEBHOOK_URL_REJECTED",
+		`{"type":"webhook","pattern":"a","webhook":{"url":"https://[::1]/"}}`:                             "WEBHOOK_URL_REJECTED",
+		`{"type":"webhook","pattern":"a","webhook":{"url":"https://[::ffff:169.254.1.1]/"}}`:              "WEBHOOK_URL_REJECTED",
+		`{"type":"webhook","pattern":"a","webhook":{"url":"http://example.com/"}}`:                        "WEBHOOK_URL_REJECTED",
+		`{"type":"webhook","pattern":"a","webhook":{"url":"https://user:pass@example.com/"}}`:             "WEBHOOK_URL_REJECTED",
+		`{"type":"webhook","pattern":"a","webhook":{"url":"file:///etc/passwd"}}`:                         "WEBHOOK_URL_REJECTED",
+		`{"type":"webhook","pattern":"a","webhook":{"url":"https://` + strings.Repeat("x", 2000) + `/"}}`: "WEBHOOK_URL_REJECTED",
+	} {
+		if res, got := n.do(t, "PUT", "__ds/subscriptions/bad", body, asJSON...); res.StatusCode != 400 || !strings.Contains(got, code) {
+			t.Errorf("%.80s answers %s %s, want %s", body, res.Status, got, code)
+		}
+	}
+	for _, path := range []string{"__ds", "__ds/", "__ds/other", "__ds/subscriptions/", "__ds/subscriptions/bad", "__ds/subscriptions/%00"} {
+		if _, got := n.want(t, 404, "GET", path, ""); !strings.Contains(got, "SUBSCRIPTION_NOT_FOUND") {
+			t.Errorf("%s answers %s", path, got)
+		}
+	}
+	n.want(t, 404, "POST", "__ds/subscriptions/bad/ack", "{}", "Authorization", "Bearer 1.x")
+	n.want(t, 401, "POST", "__ds/subscriptions/bad/ack", "{}")
+	n.want(t, 404, "DELETE", "__ds/subscriptions/bad", "")
+}
+
+// A node sends no webhooks unless it was told to.
+func TestWebhooksAreOffByDefault(t *testing.T) {
+	t.Parallel()
+	n := start(t, nodetest.Config{})
+	n.want(t, 400, "PUT", "__ds/subscriptions/h", `{"type":"webhook","pattern":"a","webhook":{"url":"https://example.com/"}}`, asJSON...)
+}
+
+// A token for some sessions cannot subscribe to others, and a worker's call needs no token
+// of the node.
+func TestSubscriptionsNeedRights(t *testing.T) {
+	t.Parallel()
+	n := start(t, nodetest.Config{}, func(c *server.Config) { c.Token = "the-bootstrap-token" })
+	issued, err := n.CreateToken(t.Context(), api.TokenRequest{Name: "ours", Scope: access.Write, Prefix: "ds-ours"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	as := []string{"Authorization", "Bearer " + issued.Bearer, "Content-Type", "application/json"}
+	until(t, "the token", func() bool {
+		res, _ := n.do(t, "PUT", "ours", "", as...)
+		return res.StatusCode < 300
+	})
+	n.want(t, 403, "PUT", "__ds/subscriptions/s", `{"type":"pull-wake","pattern":"events/*","wake_stream":"wakes"}`, as...)
+	n.want(t, 401, "GET", "__ds/subscriptions/s", "", "Authorization", "Bearer wrong")
+	n.want(t, 200, "GET", "__ds/jwks.json", "", "Authorization", "none")
+	subscribed(t, n, 600_000)
+	n.want(t, 201, "PUT", "events/a", `{"n":1}`, asJSON...)
+	var w wake
+	until(t, "claim", func() bool { got, status := claim(t, n, "w"); w = got; return status == 200 })
+	n.want(t, 204, "POST", "__ds/subscriptions/s/release", w.work(""), "Authorization", "Bearer "+w.Token)
+}
