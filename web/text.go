@@ -69,7 +69,7 @@ var functions = template.FuncMap{
 	"add":     func(a, b int) int { return a + b },
 	"add64":   func(a, b int64) int64 { return a + b },
 	"odd":     func(n int) bool { return n%2 == 1 },
-	"percent": func(part float64) string { return fmt.Sprintf("%.0f %%", part*100) },
+	"percent": func(part float64) string { return fmt.Sprintf("%.0f\u00a0%%", part*100) },
 }
 
 // tokens returns a count of tokens, such as "12.3k".

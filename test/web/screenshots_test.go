@@ -30,7 +30,7 @@ func TestScreenshots(t *testing.T) {
 		for kind, action := range map[string]chromedp.Action[chromedp.Void]{"light": look(1200, "light"), "dark": look(1200, "dark"), "phone": look(phone, "light")} {
 			b.do(t, action)
 			b.visit(t, n.Base+path)
-			eval[bool](t, b, `(() => { for (const d of document.querySelectorAll(".call")) d.open ||= Boolean(d.querySelector(".diff, img")); return true })()`)
+			eval[bool](t, b, `(() => { document.querySelector(".bar").style.position = "static"; for (const d of document.querySelectorAll(".call")) d.open ||= Boolean(d.querySelector(".diff, img")); return true })()`)
 			picture, err := chromedp.Run(b, chromedp.FullScreenshot(100))
 			testkit.Must(t, err)
 			testkit.Must(t, os.WriteFile(filepath.Join(*screenshots, fmt.Sprintf("%s-%s.png", name, kind)), picture, 0o644))
