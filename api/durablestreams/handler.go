@@ -57,7 +57,8 @@ type Handler struct {
 	now        func() time.Time
 	key        *signingKey
 	webhooks   *http.Client
-	delivering chan struct{}
+	delivering chan struct{} // has a member per webhook that is called
+	working    chan struct{} // and per call of a worker
 	nudged     chan struct{}
 
 	mu          sync.Mutex
@@ -77,7 +78,7 @@ func New(cfg Config) *Handler {
 	return &Handler{
 		cfg: cfg, now: time.Now,
 		key: newSigningKey(cfg.Secret), webhooks: newWebhookClient(cfg.Webhooks),
-		delivering: make(chan struct{}, maxDeliveries), nudged: make(chan struct{}, 1), due: map[core.SessionID]bool{}, grown: map[core.SessionID]string{},
+		delivering: make(chan struct{}, maxDeliveries), working: make(chan struct{}, maxWorkers), nudged: make(chan struct{}, 1), due: map[core.SessionID]bool{}, grown: map[core.SessionID]string{},
 		streams: map[core.SessionID]*stream{}, derived: cfg.Memory.Lease(), queues: map[core.SessionID]*queue{},
 		generations: map[string]int{}, touches: map[core.SessionID]*touch{},
 	}

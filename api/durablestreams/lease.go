@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/engine"
 )
 
@@ -63,10 +64,6 @@ func (h *Handler) infos(ctx context.Context, sess *engine.Session) (all []info, 
 	return all, gone, nil
 }
 
-func isPending(all []info) bool {
-	return slices.ContainsFunc(all, func(i info) bool { return i.Pending })
-}
-
 // next returns the lease of the next wake.
 func (l lease) next() lease {
 	return lease{Generation: l.Generation + 1, Wake: "w_" + randomHex(12), Failures: l.Failures}
@@ -104,6 +101,10 @@ func (l *lease) check(token string, q *worked) error {
 	default:
 		return nil
 	}
+	return errToken()
+}
+
+func errToken() *refusal {
 	return refuseAs(codeToken, http.StatusUnauthorized, "this is not the token of a wake")
 }
 
@@ -170,14 +171,22 @@ const maxWork = 1 << 20
 func (h *Handler) work(w http.ResponseWriter, r *http.Request, path, action string) error {
 	_, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if token == "" {
-		return refuseAs(codeToken, http.StatusUnauthorized, "the request has no token of a wake")
+		return errToken()
 	}
 	if checkPath("/"+path) != nil {
-		return errNoSubscription()
+		return errToken()
 	}
 	ctx := r.Context()
 	sess, err := h.subscription(ctx, path)
-	if err != nil {
+	if err == nil { // before anything of the request is read
+		err = h.viewSubscription(sess, func(s *subscription) error {
+			return s.lease.check(token, &worked{Wake: s.lease.Wake, Generation: s.lease.Generation})
+		})
+	}
+	switch e, ok := errors.AsType[*refusal](err); {
+	case ok && e.status == http.StatusNotFound, errors.Is(err, core.ErrInvalid):
+		return errToken() // the caller does not learn what exists
+	case err != nil:
 		return err
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxWork)
@@ -374,7 +383,7 @@ const maxBackoff = 10 * time.Minute
 // failed returns the lease after a webhook failed.
 func (l lease) failed(now time.Time) lease {
 	next := l.free()
-	next.Failures = min(l.Failures+1, 20)
+	next.Failures = max(1, min(l.Failures+1, 20))
 	next.NotBefore = now.Add(min(time.Second<<(next.Failures-1), maxBackoff))
 	return next
 }

@@ -49,7 +49,14 @@ func (h *Handler) ServeWorker(w http.ResponseWriter, r *http.Request, id, action
 	h.setCommon(w)
 	ctx, cancel := detached(r.Context())
 	defer cancel()
-	err := asControl(h.work(w, r.WithContext(ctx), subscriptions+id, action))
+	var err error
+	select {
+	case h.working <- struct{}{}:
+		err = asControl(h.work(w, r.WithContext(ctx), subscriptions+id, action))
+		<-h.working
+	case <-ctx.Done():
+		return
+	}
 	if err != nil && !isRefused(err) {
 		h.cfg.Logger.Warn("a call of a worker failed", "err", err)
 		err = refuseAs(codeInternal, http.StatusServiceUnavailable, "the call failed; retry it").with("Retry-After", "1")

@@ -103,7 +103,7 @@ func (s *subscription) add(es []core.Entry) {
 }
 
 func (s *subscription) apply(c change, at time.Time) {
-	if c.Created != nil && s.created.IsZero() {
+	if c.Created != nil && s.created.IsZero() && c.Created.check() == nil {
 		s.wanted, s.base, s.created, s.links = *c.Created, c.Base, at, map[string]link{}
 	}
 	s.changed = at
@@ -191,26 +191,32 @@ func readWanted(body []byte) (wanted, error) {
 	if q.Streams, err = trimPaths(q.Streams); err != nil {
 		return q, err
 	}
-	switch {
-	case q.Type != byWebhook && q.Type != byPull:
-		return q, invalid(`type %.20q: use "webhook" or "pull-wake"`, q.Type)
-	case q.Pattern == "" && len(q.Streams) == 0:
-		return q, invalid("name streams, or a pattern")
-	case len(q.Pattern) > maxPath || strings.Count(q.Pattern, "**") > maxRecursive || len(q.Description) > maxHeader:
-		return q, invalid("the pattern or the description is too long")
-	case q.Lease < minLease || q.Lease > maxLease:
-		return q, invalid("lease_ttl_ms is %d to %d", minLease, maxLease)
-	case q.Type == byWebhook && (q.Webhook == nil || q.Webhook.URL == ""):
-		return q, invalid("a webhook subscription needs webhook.url")
-	case q.Type == byPull && checkPath(q.WakeStream) != nil:
-		return q, invalid("a pull-wake subscription needs wake_stream, the path of a stream")
-	}
 	if q.Type == byWebhook {
 		q.WakeStream = ""
 	} else {
 		q.Webhook = nil
 	}
-	return q, nil
+	return q, q.check()
+}
+
+// check returns why q cannot be had, or nil. A subscription that another program wrote to
+// the log is checked, too.
+func (q *wanted) check() error {
+	switch {
+	case q.Type != byWebhook && q.Type != byPull:
+		return invalid(`type %.20q: use "webhook" or "pull-wake"`, q.Type)
+	case q.Pattern == "" && len(q.Streams) == 0:
+		return invalid("name streams, or a pattern")
+	case len(q.Pattern) > maxPath || strings.Count(q.Pattern, "**") > maxRecursive || len(q.Description) > maxHeader:
+		return invalid("the pattern or the description is too long")
+	case q.Lease < minLease || q.Lease > maxLease:
+		return invalid("lease_ttl_ms is %d to %d", minLease, maxLease)
+	case q.Type == byWebhook && (q.Webhook == nil || q.Webhook.URL == ""):
+		return invalid("a webhook subscription needs webhook.url")
+	case q.Type == byPull && checkPath(q.WakeStream) != nil:
+		return invalid("a pull-wake subscription needs wake_stream, the path of a stream")
+	}
+	return nil
 }
 
 // readObject reads a JSON object.

@@ -13,8 +13,10 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/access"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/api/durablestreams"
 	"github.com/sesslog/sesslog/api/server"
+	"github.com/sesslog/sesslog/core/dialect/bytestream"
 	"github.com/sesslog/sesslog/internal/nodetest"
 )
 
@@ -207,7 +209,7 @@ func TestBadSubscriptionsAreRefusedWhole(t *testing.T) {
 			t.Errorf("%s answers %s", path, got)
 		}
 	}
-	n.want(t, 404, "POST", "__ds/subscriptions/bad/ack", "{}", "Authorization", "Bearer 1.x")
+	n.want(t, 401, "POST", "__ds/subscriptions/bad/ack", "{}", "Authorization", "Bearer 1.x")
 	n.want(t, 401, "POST", "__ds/subscriptions/bad/ack", "{}")
 	n.want(t, 404, "DELETE", "__ds/subscriptions/bad", "")
 }
@@ -241,4 +243,35 @@ func TestSubscriptionsNeedRights(t *testing.T) {
 	var w wake
 	until(t, "claim", func() bool { got, status := claim(t, n, "w"); w = got; return status == 200 })
 	n.want(t, 204, "POST", "__ds/subscriptions/s/release", w.work(""), "Authorization", "Bearer "+w.Token)
+}
+
+// A subscription that another program wrote to the log is checked like a request.
+func TestForgedSubscriptionsAreIgnored(t *testing.T) {
+	t.Parallel()
+	called := make(chan struct{}, 100)
+	hook := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { called <- struct{}{} }))
+	t.Cleanup(hook.Close)
+	n := start(t, nodetest.Config{}) // without webhooks
+	for i, value := range []string{
+		`{"created":{"type":"webhook","pattern":"**"}}`,
+		`{"created":{"type":"webhook","pattern":"**","lease_ttl_ms":1000,"webhook":{"url":"` + hook.URL + `"}},"lease":{"generation":-9,"failures":-40}}`,
+		`{"created":{"type":"pull-wake","pattern":"**","lease_ttl_ms":1000,"wake_stream":"__ds/subscriptions/x"},"links":{"\u0000":{"acked":-5}}}`,
+		`[1,null,{"lease":null},{"links":{"a":null}}]`,
+	} {
+		path := fmt.Sprintf("__ds/subscriptions/forged%d", i)
+		id := string(durablestreams.SessionID(path, 1))
+		header := bytestream.Config{ID: id, Time: "2026-01-02T03:04:05.000Z", Path: path, ContentType: bytestream.ContentJSON}.Line()
+		line := bytestream.NewValues([]json.RawMessage{json.RawMessage(value)})
+		line.ID, line.Time = "e1", "2026-01-02T03:04:05.000Z"
+		file := string(header) + "\n" + string(line.Encode()) + "\n"
+		if _, err := n.Import(t.Context(), strings.NewReader(file), int64(len(file)), client.ImportOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	subscribed(t, n, 600_000)
+	n.want(t, 201, "PUT", "events/a", `1`, asJSON...)
+	until(t, "claim", func() bool { _, status := claim(t, n, "w"); return status == 200 })
+	if len(called) > 0 {
+		t.Error("a forged webhook is called")
+	}
 }

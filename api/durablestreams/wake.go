@@ -362,8 +362,9 @@ type delivery struct {
 	streams          []info
 }
 
-// maxDeliveries bounds the webhooks that a node calls at once.
-const maxDeliveries = 16
+// maxDeliveries bounds the webhooks that a node calls at once, maxWorkers the calls of
+// workers that it answers.
+const maxDeliveries, maxWorkers = 16, 64
 
 // deliverLater calls a webhook. If the node stops before, another wake follows this one.
 func (h *Handler) deliverLater(sess *engine.Session, d delivery) {
@@ -391,7 +392,11 @@ func (h *Handler) deliver(ctx context.Context, sess *engine.Session, d delivery)
 		"subscription_id": id, "wake_id": d.lease.Wake, "generation": d.lease.Generation, "streams": streams,
 		"callback_url": d.base + (&url.URL{Path: Prefix + subscriptions + id + "/callback"}).String(), "callback_token": d.token,
 	})
-	done, err := h.post(ctx, d.url, body)
+	done := false
+	err := h.cfg.Webhooks.check(d.url)
+	if err == nil {
+		done, err = h.post(ctx, d.url, body)
+	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
