@@ -11,7 +11,7 @@ import (
 const WaitTimeout = time.Minute
 
 // longestPause is the longest interval between two checks of a condition.
-const longestPause = 50 * time.Millisecond
+const longestPause = 100 * time.Millisecond
 
 // Await returns once met returns nil. After WaitTimeout the test fails with the last
 // error.
@@ -26,8 +26,8 @@ func Await(tb testing.TB, what string, met func() error) {
 // the timeout expires.
 func awaitFor(timeout time.Duration, met func() error, dead <-chan struct{}) error {
 	deadline := time.Now().Add(timeout)
-	// Check with backoff: each check asks a node or reads a log.
-	for pause := 2 * time.Millisecond; ; pause = min(pause+pause/4, longestPause) {
+	// Check with backoff: each check asks a node, reads a log or starts a program.
+	for pause := 2 * time.Millisecond; ; pause = min(pause+pause/2, longestPause) {
 		err := met()
 		if err == nil {
 			return nil
