@@ -16,7 +16,7 @@ import (
 // watcher needs.
 func TestWatchEndsWithItsContext(t *testing.T) {
 	warm(t)
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		b := newBroker()
 		nc, err := nats.Connect("nats://sim", nats.InProcessServer(door{b, "one"}), nats.PingInterval(time.Hour))
 		if err != nil {

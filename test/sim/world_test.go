@@ -57,8 +57,16 @@ type world struct {
 	truths map[core.SessionID]*truth
 }
 
-// dropPools empties every sync.Pool, which takes two collections. nats.go keeps timers in
-// one, and a timer of an earlier world ends the process.
+// bubble runs f with a clock of its own. nats.go keeps timers in a sync.Pool, and one that
+// leaves its bubble, or comes into another, ends the process.
+func bubble(t *testing.T, f func(*testing.T)) {
+	t.Helper()
+	dropPools()
+	defer dropPools()
+	synctest.Test(t, f)
+}
+
+// dropPools empties every sync.Pool, which takes two collections.
 func dropPools() {
 	runtime.GC()
 	runtime.GC()
@@ -69,8 +77,7 @@ func dropPools() {
 func play(t *testing.T, seed uint64, steps int, forget bool, spoil func(*broker)) (counts map[string]int, broken string) {
 	t.Helper()
 	retry.Seed(seed)
-	dropPools()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		w := &world{
 			t: t, seed: seed, rng: rand.New(rand.NewPCG(seed, 4)), b: newBroker(),
 			frozen: map[string]time.Time{}, disks: map[string]*disk{}, objects: map[string][]byte{},
