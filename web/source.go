@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
@@ -67,22 +68,31 @@ func (s *source) view(r *http.Request) client.View {
 
 // rowOf returns the row of a session, also of one in the trash.
 func rowOf(ctx context.Context, c *client.Client, id core.SessionID) (catalog.Row, error) {
-	for _, deleted := range []bool{false, true} {
-		list, err := c.List(ctx, catalog.Filter{Prefix: string(id), Deleted: deleted, Sort: catalog.SortCreated, Limit: 50})
-		if err != nil {
-			return catalog.Row{}, err
-		}
-		for i := range list.Sessions {
-			if list.Sessions[i].ID == id {
-				return list.Sessions[i], nil
-			}
+	row, found, err := listed(ctx, c, id, false)
+	if found || err != nil {
+		return row, err
+	}
+	info, missing := c.Info(ctx, string(id))
+	if missing != nil || info.Log.Deleted != nil {
+		if row, found, err = listed(ctx, c, id, true); found || err != nil {
+			return row, err
 		}
 	}
-	info, err := c.Info(ctx, string(id)) // the node's directory lags
+	// The node's directory lags.
+	return catalog.Row{ID: id, Dialect: info.Log.Dialect, CWD: info.CWD, Entries: info.EntryCount}, missing
+}
+
+// listed returns the row of a session in the list of sessions, or of those in the trash.
+func listed(ctx context.Context, c *client.Client, id core.SessionID, deleted bool) (row catalog.Row, found bool, err error) {
+	list, err := c.List(ctx, catalog.Filter{Prefix: string(id), Deleted: deleted, Sort: catalog.SortCreated, Limit: 50})
 	if err != nil {
-		return catalog.Row{}, err
+		return row, false, err
 	}
-	return catalog.Row{ID: id, Dialect: info.Log.Dialect, CWD: info.CWD, Entries: info.EntryCount}, nil
+	at := slices.IndexFunc(list.Sessions, func(r catalog.Row) bool { return r.ID == id })
+	if at < 0 {
+		return row, false, nil
+	}
+	return list.Sessions[at], true, nil
 }
 
 // A window is consecutive entries of a path.

@@ -12,6 +12,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/sesslog/sesslog/internal/testkit"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 var longSession = flag.Int("entries", 3000, "open a session of so many entries")
@@ -77,7 +78,10 @@ func TestLongSessionIsLoadedInParts(t *testing.T) {
 	b := open(t, n.Base)
 	count := *longSession
 	id := importFile(t, n, session("long-000001", count))
-	b.visit(t, n.Base+"/sessions/"+id) // the node's directory has read the session then
+	for list, err := n.List(t.Context(), catalog.Filter{}); len(list.Sessions) == 0; list, err = n.List(t.Context(), catalog.Filter{}) {
+		testkit.Must(t, err) // until the node's directory has read the session
+	}
+	b.visit(t, n.Base+"/search")
 	b.visit(t, n.Base+"/sessions/"+id)
 	testkit.Equal(t, "the first entry that is loaded", fmt.Sprint(count-100), eval[string](t, b, `document.querySelector(".entry").dataset.n`))
 	b.await(t, `performance.getEntriesByName("first-contentful-paint")[0]`)
