@@ -139,7 +139,7 @@ func TestFullDiskRefusesWritesAndServesReads(t *testing.T) {
 	entriesThere(t, ctx, n.Client(), id, stored)
 }
 
-// refused calls do until it is refused for lack of space, and once more.
+// refused calls do until it is refused for lack of space, and again.
 func refused(t *testing.T, ctx context.Context, do func() error) {
 	t.Helper()
 	for {
