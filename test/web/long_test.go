@@ -120,3 +120,30 @@ func (b *browser) memory(t *testing.T) string {
 	}))
 	return fmt.Sprintf("heap of %d KiB, %d nodes", eval[int](t, b, `performance.memory.usedJSHeapSize`)>>10, nodes.Nodes)
 }
+
+// A result that is in another part than its call is shown once under the call, also after
+// both parts were emptied and loaded again.
+func TestResultIsShownOnceUnderItsCall(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	b := open(t, n.Base)
+	file := session("divided-000001", 99)
+	file += `{"type":"message","id":"e99","parentId":"e98","timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"call1","name":"bash","arguments":{"command":"make"}}],"stopReason":"toolUse","timestamp":1}}` + "\n"
+	file += `{"type":"message","id":"e100","parentId":"e99","timestamp":"2026-01-01T00:00:03.500Z","message":{"role":"toolResult","toolCallId":"call1","toolName":"bash","content":[{"type":"text","text":"it was made"}],"isError":false,"timestamp":3500}}` + "\n"
+	for i := 101; i < 1500; i++ {
+		file += message(i, "user", fmt.Sprint("text ", i)) + "\n"
+	}
+	id := importFile(t, n, file)
+	b.visit(t, n.Base+"/sessions/"+id+"?from=0")
+	eval[bool](t, b, walker)
+	for range 2 {
+		eval[walk](t, b, `walk(1, 150)`)
+		eval[walk](t, b, `walk(-1, 99)`)
+		b.await(t, `document.querySelector("details.call .result")`)
+		testkit.Equal(t, "results that can be seen", []string{"it was made"}, eval[[]string](t, b, `[...document.querySelectorAll(".result")].filter((r) => !r.closest("[hidden]")).map((r) => r.textContent.trim())`))
+		testkit.Equal(t, "outcome", "ok 2.5 s", eval[string](t, b, `document.querySelector("details.call .outcome").textContent`))
+		eval[walk](t, b, `walk(1, 1499)`)
+		testkit.Equal(t, "calls in the page", 0, eval[int](t, b, `document.querySelectorAll("details.call").length`))
+	}
+	b.wantQuiet(t)
+}
