@@ -59,6 +59,32 @@ func TestForkOfAForkHasAllItContinues(t *testing.T) {
 	}
 }
 
+// A fork of a reverted thread, and a later revert, name the file that they continue by
+// the id of its rollout.
+func TestRevertedFileIsContinuedByItsRollout(t *testing.T) {
+	t.Parallel()
+	const third = "019c0000-0000-7000-8000-0000000000ff"
+	one := rollout(parent, "").says("user", "a").says("user", "b")
+	two := rolloutFrom(one.ordinal, parent, one.based(parent)).says("user", "c").says("user", "d")
+	toTwo := two.based(second)
+	two.says("user", "e")
+	three := rolloutFrom(two.ordinal, parent, toTwo).says("user", "f")
+	fork := rolloutFrom(two.ordinal, child, `,"forked_from_id":"`+parent+`"`+toTwo).says("user", "g")
+	all := bundled(t, []bundle.File{
+		named(fileName(1, parent), one.text()), named(fileName(2, parent+"_"+second), two.text()),
+		named(fileName(3, parent+"_"+third), three.text()), named(fileName(4, child), fork.text()),
+	})
+	if got := contents(t, all[parent], core.Leaf{}); got != "a b c d f" {
+		t.Errorf("the context is %q", got)
+	}
+	if got := contents(t, all[child], core.Leaf{}); got != "a b c d g" {
+		t.Errorf("the fork's context is %q", got)
+	}
+	if got := restored(t, all[child]); len(got) != 3 || strings.Contains(got[fileName(2, parent+"_"+second)], `"e"`) {
+		t.Errorf("the files of the fork are %q", slices.Collect(maps.Keys(got)))
+	}
+}
+
 // A thread that was reverted twice, the second time to before the first.
 func TestRevertContinuesInTheNewestFile(t *testing.T) {
 	t.Parallel()

@@ -125,8 +125,13 @@ type sources struct {
 
 func newSources(all []source) *sources {
 	s := &sources{byThread: map[string][]source{}}
+	threads := map[string]string{}
+	for _, f := range all {
+		threads[f.name.rollout] = f.meta.thread
+	}
 	slices.SortStableFunc(all, func(a, b source) int { return a.name.compare(b.name) })
 	for _, f := range all {
+		f.meta.base = f.meta.base.of(threads)
 		if s.byThread[f.meta.thread] == nil {
 			s.threads = append(s.threads, f.meta.thread)
 		}

@@ -26,9 +26,23 @@ type meta struct {
 // from its beginning up to a byte.
 type base struct {
 	thread  string
-	end     int64 // byte offset
-	ordinal int64 // of the first line that is not part of it, or 0 if unknown. Of several files it says which
+	rollout string // the file of the thread, if it was made by a revert
+	end     int64  // byte offset
+	ordinal int64  // of the first line that is not part of it, or 0 if unknown. Of several files it says which
 }
+
+// of returns b with the thread whose rollout it names instead of one, if it does.
+// A thread that was reverted has several files, of which all but the first have an
+// id of their own.
+func (b *base) of(threads map[string]string) *base {
+	if b == nil || threads[b.thread] == "" {
+		return b
+	}
+	return &base{thread: threads[b.thread], rollout: b.thread, end: b.end, ordinal: b.ordinal}
+}
+
+// isIn reports whether b can mean the file with that name.
+func (b *base) isIn(n rolloutName) bool { return b.rollout == "" || b.rollout == n.rollout }
 
 // maxID is the longest id that is believed.
 const maxID = envelope.MaxID
@@ -68,7 +82,7 @@ func (r record) meta() (meta, error) {
 	if b := o.Get("history_base"); !b.IsNullish() {
 		end, ok := count(member(b, "end_byte_offset"))
 		ordinal, _ := count(member(b, "end_ordinal_exclusive"))
-		if m.base = (&base{memberText(b, "thread_id"), end, ordinal}); !ok || m.base.thread == "" {
+		if m.base = (&base{thread: memberText(b, "thread_id"), end: end, ordinal: ordinal}); !ok || m.base.thread == "" {
 			return meta{}, fmt.Errorf("the rollout of thread %s has a history_base without a thread or an offset: %w", clip(m.thread, 40), core.ErrInvalid)
 		}
 	}

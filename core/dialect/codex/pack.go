@@ -161,7 +161,7 @@ func (s *sources) baseOf(f *source, b base) *source {
 	var found []*source
 	for i := range s.byThread[b.thread] {
 		o := &s.byThread[b.thread][i]
-		if o.path == f.path {
+		if o.path == f.path || !b.isIn(o.name) {
 			continue
 		}
 		found = append(found, o)

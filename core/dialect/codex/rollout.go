@@ -40,7 +40,7 @@ func readThread(es []core.Entry) (*thread, error) {
 		return nil, err
 	}
 	t := &thread{}
-	byPath := map[string]*rollout{}
+	byPath, threads := map[string]*rollout{}, map[string]string{}
 	for _, l := range c.Lines {
 		line := rolloutLine{Entry: l.Entry, bytes: l.Bytes, made: l.Path == ""}
 		if line.made {
@@ -54,12 +54,17 @@ func readThread(es []core.Entry) (*thread, error) {
 			r = &rollout{path: l.Path}
 			r.name, _ = parseRolloutName(l.Path)
 			r.meta, _ = readMeta(l.Bytes)
+			r.meta.base = r.meta.base.of(threads)
+			threads[r.name.rollout] = r.meta.thread
 			byPath[l.Path], t.rollouts = r, append(t.rollouts, r)
 		}
 		r.lines = append(r.lines, line)
 		if !l.Entry.Aside {
 			r.own, t.last = true, r
 		}
+	}
+	for _, r := range t.rollouts { // which may have come before the files that they continue
+		r.meta.base = r.meta.base.of(threads)
 	}
 	return t, nil
 }
@@ -153,7 +158,7 @@ func (r *rollout) upTo(end int64) []rolloutLine {
 func (t *thread) baseOf(r *rollout, b base) *rollout {
 	var files []baseFile
 	for _, o := range t.rollouts {
-		if o != r && o.meta.thread == b.thread && len(o.lines) > 0 {
+		if o != r && o.meta.thread == b.thread && b.isIn(o.name) && len(o.lines) > 0 {
 			files = append(files, baseFile{o.name, o.lines[0].bytes, func() []byte { return o.lineBefore(b.end) }})
 		}
 	}
