@@ -11,6 +11,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/logtest"
+	"github.com/sesslog/sesslog/core/storage"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/stream"
@@ -119,6 +120,34 @@ func TestInspectEndsIfItsBaseIsTruncated(t *testing.T) {
 		testkit.Equal(t, "faults", []engine.FaultKind{}, kinds(in.Faults))
 		testkit.Equal(t, "entries", []string{"a", "b", "c"}, ids(in.State))
 	})
+}
+
+// An unreadableLog has records of which none can be read.
+type unreadableLog struct{ engine.Log }
+
+func (l unreadableLog) LastLink(context.Context, core.SessionID) (*core.Record, error) {
+	return nil, &storage.EndError{Err: core.ErrCorrupt}
+}
+
+func (l unreadableLog) LinkAt(context.Context, core.SessionID, core.Pos) (*core.Record, error) {
+	return nil, core.ErrNotFound
+}
+
+func (l unreadableLog) Read(context.Context, core.SessionID, core.Pos, core.Pos) iter.Seq2[*core.Record, error] {
+	return func(func(*core.Record, error) bool) {}
+}
+
+func (l unreadableLog) ReadFromLeader(ctx context.Context, id core.SessionID, after, upTo core.Pos) iter.Seq2[*core.Record, error] {
+	return l.Read(ctx, id, after, upTo)
+}
+
+func TestInspectReportsThatNoRecordCanBeRead(t *testing.T) {
+	t.Parallel()
+	memory, ss, b := inMemory()
+	create(t, ss, "session1", entry("a", ""))
+	in := inspect(t, node(unreadableLog{full(memory)}, b), "session1")
+	testkit.Equal(t, "faults", []engine.FaultKind{engine.End}, kinds(in.Faults))
+	testkit.Equal(t, "readable", false, in.State != nil)
 }
 
 func TestInspectReportsUnreadableRecord(t *testing.T) {

@@ -98,8 +98,12 @@ func (ss *Sessions) predecessor(ctx context.Context, r *core.Record, id core.Ses
 	}
 }
 
-// isTruncated reports whether the log has dropped r, which it had.
+// isTruncated reports whether the log has dropped r, which it had. A position of 0 stands
+// for no record: none can be read.
 func (ss *Sessions) isTruncated(ctx context.Context, id core.SessionID, r *core.Record) bool {
+	if r.Pos == 0 {
+		return false
+	}
 	first, _, err := ss.cfg.Log.Range(ctx, id)
 	return err == nil && first > r.Pos
 }
