@@ -32,7 +32,8 @@ type Compression struct {
 // stored if the model fails, or returns ErrNoSummary: no text, calls of tools, or a
 // finish other than stop, length and content_filter.
 func Compress(ctx context.Context, log session.Log, user, agent openrath.Session, c Compression, o session.Options) (openrath.Session, error) {
-	if _, err := (Config{Model: c.Model, OnDelta: c.OnDelta}).filled(); err != nil {
+	filled, err := Config{Model: c.Model, OnDelta: c.OnDelta}.filled()
+	if err != nil {
 		return openrath.Session{}, err
 	}
 	text := CompressInstruction
@@ -57,7 +58,7 @@ func Compress(ctx context.Context, log session.Log, user, agent openrath.Session
 	}
 	s := user.Compress(id, agent, summary)
 	s.Usage = (*openrath.Usage)(reply.Usage)
-	return s, create(ctx, log, s, true, o)
+	return s, create(ctx, log, s, true, o, filled.RetryFor)
 }
 
 func summaryOf(r Reply) (string, error) {

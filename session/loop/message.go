@@ -1,16 +1,20 @@
 package loop
 
-import "context"
+import (
+	"context"
 
-// A Role is who a message is from.
-type Role string
+	"github.com/sesslog/sesslog/core/dialect/openrath"
+)
 
-// The roles. They are the kinds of OpenRath's rows.
+// A Role is who a message is from: the kind of OpenRath's row.
+type Role = openrath.Kind
+
+// The roles.
 const (
-	System     Role = "system"
-	User       Role = "user"
-	Assistant  Role = "assistant"
-	ToolResult Role = "tool_result"
+	System     = openrath.KindSystem
+	User       = openrath.KindUser
+	Assistant  = openrath.KindAssistant
+	ToolResult = openrath.KindToolResult
 )
 
 // A Message is one row of a transcript.

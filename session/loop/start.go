@@ -3,7 +3,6 @@ package loop
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"time"
 
@@ -25,14 +24,15 @@ func NewID() string {
 // Start sets c.Agent to them. The id is o.ID, or a new one.
 func Start(ctx context.Context, log session.Log, user, agent openrath.Session, c Config, o session.Options) (*Loop, error) {
 	c.Agent = agent.Rows
-	if _, err := c.filled(); err != nil { // before the session exists
+	filled, err := c.filled() // before the session exists
+	if err != nil {
 		return nil, err
 	}
 	id := o.ID
 	if id == "" {
 		id = NewID()
 	}
-	if err := create(ctx, log, user.Loop(id, agent), false, o); err != nil {
+	if err := create(ctx, log, user.Loop(id, agent), false, o, filled.RetryFor); err != nil {
 		return nil, err
 	}
 	o.ID = ""
@@ -44,12 +44,12 @@ func Start(ctx context.Context, log session.Log, user, agent openrath.Session, c
 }
 
 // create stores a session with its rows, and a trailer if it is closed.
-func create(ctx context.Context, log session.Log, s openrath.Session, closed bool, o session.Options) error {
+func create(ctx context.Context, log session.Log, s openrath.Session, closed bool, o session.Options, retryFor time.Duration) error {
 	now := o.Now
 	if now == nil {
 		now = time.Now
 	}
-	s.Created = now().UTC().Format("2006-01-02T15:04:05.000000+00:00")
+	s.Created = openrath.FormatTime(now())
 	n := session.New{ID: core.SessionIDFor(dialect, s.ID), Dialect: dialect, Header: s.Header(), By: o.By, Key: NewID()}
 	for i, c := range s.Rows.All() {
 		n.Lines = append(n.Lines, c.Line(i))
@@ -57,12 +57,7 @@ func create(ctx context.Context, log session.Log, s openrath.Session, closed boo
 	if closed {
 		n.Lines = append(n.Lines, withID(openrath.NewTrailer(s.Created, s.Rows.Len(), s.Usage)))
 	}
-	var err error
-	for range 3 {
-		if _, err = log.Create(ctx, n); !errors.Is(err, core.ErrUncertain) {
-			break
-		}
-	}
+	err := untilReached(ctx, retryFor, func() error { _, err := log.Create(ctx, n); return err })
 	if err != nil {
 		return fmt.Errorf("create session %s: %w", s.ID, err)
 	}
@@ -86,7 +81,7 @@ func (l *Loop) Close(ctx context.Context) error {
 	if step != Stop || reason == Closed {
 		return l.s.Close(ctx)
 	}
-	line := openrath.NewTrailer(time.Now().UTC().Format(time.RFC3339Nano), len(l.st.Messages), (*openrath.Usage)(l.st.Usage))
+	line := openrath.NewTrailer(openrath.FormatTime(time.Now()), len(l.st.Messages), (*openrath.Usage)(l.st.Usage))
 	if reason == Truncated {
 		line = append(line[:len(line)-1], `, "lineage_extras": [["loop.truncated", true]]}`...)
 	}

@@ -62,7 +62,7 @@ func (l *Loop) start(ctx context.Context, p Pending) error {
 	if line, err = n.line(line); err != nil {
 		return err
 	}
-	err = l.untilReached(ctx, func() error { return l.s.AmendLine(ctx, line) })
+	err = untilReached(ctx, l.c.RetryFor, func() error { return l.s.AmendLine(ctx, line) })
 	if err != nil {
 		return fmt.Errorf("note the start of call %q in row %s: %w", p.ID, id, err)
 	}
@@ -75,22 +75,19 @@ func (l *Loop) start(ctx context.Context, p Pending) error {
 // durable takes the result of a write, and sends what the session could not store
 // until the log has it.
 func (l *Loop) durable(ctx context.Context, err error) error {
-	first := true
-	return l.untilReached(ctx, func() error {
-		if first {
-			first = false
-			return err
-		}
-		return l.s.Flush(ctx)
-	})
+	if !temporary(err) {
+		return err
+	}
+	return untilReached(ctx, l.c.RetryFor, func() error { return l.s.Flush(ctx) })
 }
 
-// untilReached repeats f while the log cannot be reached or its answer is lost.
-func (l *Loop) untilReached(ctx context.Context, f func() error) error {
+// untilReached repeats f while the log cannot be reached or its answer is lost, for
+// the time limit.
+func untilReached(ctx context.Context, limit time.Duration, f func() error) error {
 	began := time.Now()
 	for {
 		err := f()
-		if !temporary(err) || time.Since(began) >= l.c.RetryFor {
+		if !temporary(err) || time.Since(began) >= limit {
 			return err
 		}
 		if retry.PauseSince(ctx, began) != nil {

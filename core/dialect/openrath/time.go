@@ -26,8 +26,8 @@ func parseTime(s string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// pythonTime is t as datetime.isoformat writes it, in UTC.
-func pythonTime(t time.Time) string {
+// FormatTime returns t as OpenRath writes it, in UTC.
+func FormatTime(t time.Time) string {
 	t = t.UTC().Truncate(time.Microsecond)
 	if t.Nanosecond() == 0 {
 		return t.Format("2006-01-02T15:04:05+00:00")
@@ -38,7 +38,7 @@ func pythonTime(t time.Time) string {
 // asPython is s as OpenRath writes a time. Other text is returned unchanged.
 func asPython(s string) string {
 	if t, ok := parseTime(s); ok {
-		return pythonTime(t)
+		return FormatTime(t)
 	}
 	return s
 }
