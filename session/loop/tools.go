@@ -22,12 +22,18 @@ func (l *Loop) runTools(ctx context.Context) error {
 		}
 	}
 	g, ctx := errgroup.WithContext(withLoop(ctx, l))
-	r := round{l: l, ctx: ctx, results: make([]chan string, len(pending)), stored: make([]chan struct{}, len(pending))}
+	r := round{l: l, ctx: ctx, results: make([]chan string, len(pending)), stored: make([]chan struct{}, len(pending)), queue: make(chan struct{}, maxQueue)}
 	for i := range pending {
 		r.results[i], r.stored[i] = make(chan string, 1), make(chan struct{})
 	}
+	g.Go(func() error { return r.store(pending) })
 	before := map[string]chan struct{}{} // closed when the last call with a key is stored
 	for i, p := range pending {
+		select {
+		case r.queue <- struct{}{}:
+		case <-ctx.Done():
+			return g.Wait()
+		}
 		after := before[jobs[i].key]
 		if jobs[i].tool != nil {
 			before[jobs[i].key] = r.stored[i]
@@ -38,9 +44,12 @@ func (l *Loop) runTools(ctx context.Context) error {
 		}
 		g.Go(func() error { return r.work(i, p, jobs[i], after) })
 	}
-	g.Go(func() error { return r.store(pending) })
 	return g.Wait()
 }
+
+// maxQueue is how many calls of a round are started at most whose rows are not
+// durable yet.
+const maxQueue = 256
 
 // A round is the calls of one reply under way.
 type round struct {
@@ -48,6 +57,7 @@ type round struct {
 	ctx     context.Context
 	results []chan string   // the content of each row
 	stored  []chan struct{} // closed when the row is durable
+	queue   chan struct{}   // has an element for each call that was started and is not stored
 	starts  sync.Mutex
 }
 
@@ -60,6 +70,7 @@ func (r *round) store(pending []Pending) error {
 				return err
 			}
 			close(r.stored[i])
+			<-r.queue
 		case <-r.ctx.Done():
 			return context.Cause(r.ctx)
 		}
