@@ -14,8 +14,8 @@ import (
 
 // A Model is one model of a server.
 type Model struct {
-	name   string
-	client sdk.Client
+	name string
+	api  sdk.ChatCompletionService
 }
 
 var _ loop.Streamer = (*Model)(nil)
@@ -23,7 +23,7 @@ var _ loop.Streamer = (*Model)(nil)
 // New returns the model called name. Without options, the server and the key are
 // those of the environment: OPENAI_BASE_URL and OPENAI_API_KEY.
 func New(name string, o ...option.RequestOption) *Model {
-	return &Model{name, sdk.NewClient(o...)}
+	return &Model{name, sdk.NewChatCompletionService(append(sdk.DefaultClientOptions(), o...)...)}
 }
 
 // errNoChoice is a response without a reply.
@@ -35,7 +35,7 @@ func (m *Model) Complete(ctx context.Context, q loop.Request) (loop.Reply, error
 	if err != nil {
 		return loop.Reply{}, err
 	}
-	done, err := m.client.Chat.Completions.New(ctx, p)
+	done, err := m.api.New(ctx, p)
 	if err != nil {
 		return loop.Reply{}, err
 	}
@@ -50,7 +50,7 @@ func (m *Model) Stream(ctx context.Context, q loop.Request, show func(loop.Delta
 		return loop.Reply{}, err
 	}
 	p.StreamOptions.IncludeUsage = sdk.Bool(true)
-	s := m.client.Chat.Completions.NewStreaming(ctx, p)
+	s := m.api.NewStreaming(ctx, p)
 	defer s.Close()
 	var whole sdk.ChatCompletionAccumulator
 	usage := false
