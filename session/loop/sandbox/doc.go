@@ -1,0 +1,13 @@
+// Package sandbox is where the tools of an agent work: a place with files in which
+// commands run, opened when it is first needed and shared by sessions that come from
+// each other.
+//
+//	slot := sandbox.New(map[string]sandbox.Opener{"local": sandbox.Local})
+//	slot.To("local", sandbox.Spec{Dir: "/home/dev/site"})
+//	defer slot.Close()
+//	l, err := loop.Start(ctx, log, user, agent, loop.Config{Model: m, Tools: sandbox.Tools(slot)}, session.Options{})
+//
+// Local is a directory of this host. It protects other files from the file tools, and
+// this process from commands that do not end or take too much; it does not protect the
+// host from a command that means harm. For that, run the program in a container.
+package sandbox
