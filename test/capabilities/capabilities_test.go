@@ -13,21 +13,13 @@ import (
 
 const root = "../.."
 
-// capabilities are the numbers of each agent's capabilities.
-var capabilities = map[string][][2]int{
-	"OP":   {{1, 43}},
-	"OMP":  {{1, 46}},
-	"NOVA": {{1, 40}},
-	"PI":   {{1, 42}},
-	"RATH": {{1, 13}, {16, 48}, {50, 58}},
-}
+// capabilities has the number of each agent's capabilities.
+var capabilities = map[string]int{"OP": 43, "OMP": 46, "NOVA": 40, "PI": 42, "RATH": 58}
 
 func allIDs() (ids []string) {
-	for agent, spans := range capabilities {
-		for _, span := range spans {
-			for n := span[0]; n <= span[1]; n++ {
-				ids = append(ids, fmt.Sprintf("%s-%02d", agent, n))
-			}
+	for agent, most := range capabilities {
+		for n := range most {
+			ids = append(ids, fmt.Sprintf("%s-%02d", agent, n+1))
 		}
 	}
 	return ids

@@ -9,5 +9,5 @@
 //
 // Local is a directory of this host. It protects other files from the file tools, and
 // this process from commands that do not end or take too much; it does not protect the
-// host from a command that means harm. For that, run the program in a container.
+// host from a hostile command. For that, run the program in a container.
 package sandbox
