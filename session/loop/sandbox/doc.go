@@ -3,9 +3,10 @@
 // each other.
 //
 //	slot := sandbox.New(map[string]sandbox.Opener{"local": sandbox.Local})
-//	slot.To("local", sandbox.Spec{Dir: "/home/dev/site"})
+//	err := slot.To("local", sandbox.Spec{Dir: "/home/dev/site"})
 //	defer slot.Close()
-//	l, err := loop.Start(ctx, log, user, agent, loop.Config{Model: m, Tools: sandbox.Tools(slot)}, session.Options{})
+//	tools, err := sandbox.Tools(slot)
+//	l, err := loop.Start(ctx, log, user, agent, loop.Config{Model: m, Tools: tools}, session.Options{})
 //
 // Local is a directory of this host. It protects other files from the file tools, and
 // this process from commands that do not end or take too much; it does not protect the
