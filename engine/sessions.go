@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -155,10 +156,29 @@ func (ss *Sessions) Create(ctx context.Context, b CreateRequest) (*Session, erro
 		return s, err
 	}
 	there, oerr := ss.Open(ctx, b.ID)
-	if oerr == nil && there.st.Origin.Key == b.Origin.Key {
-		return there, nil
+	if oerr != nil || there.st.Origin.Key != b.Origin.Key {
+		return nil, err
 	}
-	return nil, err
+	if differs := differs(there.st, b); differs != "" {
+		return nil, fmt.Errorf("session %s was created with this key and another %s: %w", b.ID, differs, core.ErrExists)
+	}
+	return there, nil
+}
+
+// differs names what of b is not that of the session, or returns "" if b may be the
+// request that created it.
+func differs(st *core.State, b CreateRequest) string {
+	switch {
+	case st.Dialect == nil || st.Origin.Dialect != b.Origin.Dialect:
+		return "dialect"
+	case st.Header.CWD != b.Header.CWD:
+		return "working directory"
+	case len(st.Origin.Parents) == len(b.Origin.Parents) && !slices.EqualFunc(st.Origin.Parents, b.Origin.Parents, func(x, y core.Lineage) bool {
+		return x.Session == y.Session && x.Kind == y.Kind
+	}):
+		return "parent"
+	}
+	return ""
 }
 
 func (ss *Sessions) create(ctx context.Context, b CreateRequest) (*Session, error) {

@@ -84,6 +84,31 @@ func TestCreateAndForkHonorIdempotencyKey(t *testing.T) {
 	}
 }
 
+func TestCreateRefusesAKeyOfAnotherRequest(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	n.importText(t, file(header, message("a", "", "one")))
+	whole := strings.Replace(file(header, message("a", "", "one"), message("b", "a", "two")), "session-one", "session-two", 1)
+	for i, c := range [][3]string{
+		{"/v1/sessions", `{"cwd":"/w"}`, `{"cwd":"/other"}`},
+		{"/v1/sessions", `{"cwd":"/w"}`, `{"cwd":"/w","dialect":"operator"}`},
+		{"/v1/sessions/session-one/fork", `{}`, `{"cwd":"/other"}`},
+		{"/v1/sessions/session-one/fork", `{}`, `{"kind":"branch"}`},
+		{"/v1/sessions", whole, strings.Replace(whole, `"id":"b"`, `"id":"c"`, 1)},
+	} {
+		kind := "application/json"
+		if c[1] == whole {
+			kind = ndjson
+		}
+		headers := []string{"Idempotency-Key", fmt.Sprint("key ", i), "Content-Type", kind}
+		for j, want := range []int{http.StatusCreated, http.StatusConflict, http.StatusCreated} {
+			if res, body := n.request(t, http.MethodPost, c[0], c[1+j%2], headers...); res.StatusCode != want {
+				t.Errorf("%s %s: %d %s, want %d", c[0], c[1+j%2], res.StatusCode, body, want)
+			}
+		}
+	}
+}
+
 // OP-23, OMP-21, PI-32
 func TestBranchWithASummary(t *testing.T) {
 	t.Parallel()
