@@ -117,11 +117,17 @@ func (s *State) Cursor() Cursor {
 
 // Entry returns the live entry called id, or the last of several.
 func (s *State) Entry(id string) (Entry, bool) {
-	i, ok := s.byID[id]
-	if !ok || id == "" {
+	i, ok := s.Index(id)
+	if !ok {
 		return Entry{}, false
 	}
 	return s.Entries[i], true
+}
+
+// Index returns the index in Entries of the entry that Entry returns.
+func (s *State) Index(id string) (int, bool) {
+	i, ok := s.byID[id]
+	return i, ok && id != ""
 }
 
 // Leaf returns the position of head. A head that does not exist yet is at the

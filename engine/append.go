@@ -27,6 +27,9 @@ type Append struct {
 	// ID returns the id of line i if that has none. The default makes new ids in the
 	// dialect's format. A request that may be repeated must return the same ids.
 	ID func(i int) string
+	// LongID returns an id of line i that no other line can have. It is used instead of
+	// the shorter one of ID as DerivedID says. Optional.
+	LongID func(i int) string
 	// Time is the time of lines without one; default now.
 	Time string
 	// OnConflict says what happens if another writer was first. Branch is the name of

@@ -48,7 +48,7 @@ func (q *request) fill(st *core.State, pending []core.Entry, t *tally) ([]core.E
 }
 
 func (q *request) fillLine(st *core.State, pending []core.Entry, i int, line []byte, leaf core.Leaf, at *positions) (core.Entry, error) {
-	id := q.ids[i]
+	id := q.idOfLine(st, pending, i)
 	if id == "" {
 		e, err := st.Dialect.Entry(line)
 		if err != nil {
@@ -56,10 +56,21 @@ func (q *request) fillLine(st *core.State, pending []core.Entry, i int, line []b
 		}
 		id = e.ID
 	}
-	old, ok := findEntry(st, pending, id)
-	if !ok {
-		return st.Dialect.Fill(line, core.Fields{ID: id, Parent: leaf, Time: q.Time, Position: at.of(id), Header: st.Header})
+	if id != q.ids[i] && q.ids[i] != "" { // a version before DerivedID may have stored it
+		if old, ok := findEntry(st, pending, q.ids[i]); ok {
+			if e, err := q.again(st, line, old, at); err == nil && bytes.Equal(e.Line, old.Line) {
+				return e, nil
+			}
+		}
 	}
+	if old, ok := findEntry(st, pending, id); ok {
+		return q.again(st, line, old, at)
+	}
+	return st.Dialect.Fill(line, core.Fields{ID: id, Parent: leaf, Time: q.Time, Position: at.of(id), Header: st.Header})
+}
+
+// again fills line as if it were the first attempt to store old.
+func (q *request) again(st *core.State, line []byte, old core.Entry, at *positions) (core.Entry, error) {
 	parents := []core.Leaf{core.LeafAt(old.Parent)}
 	if old.Parent == "" { // a root says so, or says nothing
 		parents = []core.Leaf{core.NoLeaf, {}}
@@ -70,7 +81,7 @@ func (q *request) fillLine(st *core.State, pending []core.Entry, i int, line []b
 	var e core.Entry
 	for _, parent := range parents {
 		var err error
-		e, err = st.Dialect.Fill(line, core.Fields{ID: id, Parent: parent, Time: old.Time, Position: at.of(id), Header: st.Header})
+		e, err = st.Dialect.Fill(line, core.Fields{ID: old.ID, Parent: parent, Time: old.Time, Position: at.of(old.ID), Header: st.Header})
 		if err != nil || bytes.Equal(e.Line, old.Line) {
 			return e, err
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/newid"
 	"github.com/sesslog/sesslog/core/tree"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/session"
@@ -88,6 +89,9 @@ func (s *Server) appendTo(r *http.Request, lines [][]byte, after *core.Cursor) (
 	if key != "" {
 		_ = sess.View(func(st *core.State) error {
 			a.ID = func(i int) string { return derivedID(st, key, i) }
+			if shortens(st.Dialect) {
+				a.LongID = func(i int) string { return longID(st, key, i) }
+			}
 			return nil
 		})
 	}
@@ -97,9 +101,22 @@ func (s *Server) appendTo(r *http.Request, lines [][]byte, after *core.Cursor) (
 // derivedID returns the id of line i that a caller sent without one. It has the
 // agent's format and is the same for the same Idempotency-Key on every node.
 func derivedID(st *core.State, key string, i int) string {
-	sum := sha256.Sum256([]byte(string(st.ID) + "\x00" + key + "\x00" + strconv.Itoa(i)))
-	return st.Dialect.EntryID([16]byte(sum[:16]))
+	return st.Dialect.EntryID(derivedBytes(st, key, i))
 }
+
+// longID is derivedID as a UUID, the form that pi uses if it finds no short id.
+func longID(st *core.State, key string, i int) string {
+	return newid.UUID(derivedBytes(st, key, i))
+}
+
+func derivedBytes(st *core.State, key string, i int) [16]byte {
+	sum := sha256.Sum256([]byte(string(st.ID) + "\x00" + key + "\x00" + strconv.Itoa(i)))
+	return [16]byte(sum[:16])
+}
+
+// shortens reports whether ids of d have too few digits to be unique in a long
+// session.
+func shortens(d core.Dialect) bool { return len(d.EntryID([16]byte{})) < 16 }
 
 func (s *Server) appended(w http.ResponseWriter, r *http.Request, rec core.Receipt) error {
 	w.Header().Set("ETag", `"`+rec.Cursor.String()+`"`)

@@ -12,6 +12,7 @@ import (
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/core/item"
 	"github.com/sesslog/sesslog/core/tree"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/session"
 )
 
@@ -235,6 +236,9 @@ func appliedBefore(st *core.State, r *http.Request) *core.Receipt {
 		return nil
 	}
 	id := derivedID(st, key, 0)
+	if shortens(st.Dialect) {
+		id = engine.DerivedID(st, nil, 0, id, longID(st, key, 0))
+	}
 	if _, ok := st.Entry(id); !ok {
 		return nil
 	}

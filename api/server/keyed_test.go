@@ -1,0 +1,67 @@
+package server_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// FLEET-04
+func TestAppendWithAKeyNeverCollidesInLongSessions(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	derived := func(key string) string {
+		sum := sha256.Sum256([]byte("session-one\x00" + key + "\x000"))
+		return hex.EncodeToString(sum[:4])
+	}
+	lines := []string{header}
+	parent := ""
+	for i := range 300 {
+		id := "e" + strconv.Itoa(i)
+		if i == 280 {
+			id = derived("fresh")
+		}
+		lines = append(lines, message(id, parent, "text "+strconv.Itoa(i)))
+		parent = id
+	}
+	n.importText(t, file(lines...))
+	said := `{"type":"message","message":{"role":"user","content":"hello"}}`
+	for _, key := range []string{"fresh", "another"} {
+		res, first := n.request(t, http.MethodPost, "/v1/sessions/session-one/entries", said, "Content-Type", ndjson, "Idempotency-Key", key)
+		if res.StatusCode != http.StatusOK || !strings.Contains(first, `"stored":1`) || strings.Contains(first, derived(key)+`"`) {
+			t.Fatalf("%s: %d %s", key, res.StatusCode, first)
+		}
+		res, again := n.request(t, http.MethodPost, "/v1/sessions/session-one/entries", said, "Content-Type", ndjson, "Idempotency-Key", key)
+		if res.StatusCode != http.StatusOK || !strings.Contains(again, `"stored":0`) {
+			t.Errorf("%s again: %d %s", key, res.StatusCode, again)
+		}
+		other := strings.Replace(said, "hello", "other", 1)
+		if res, body := n.request(t, http.MethodPost, "/v1/sessions/session-one/entries", other, "Content-Type", ndjson, "Idempotency-Key", key); res.StatusCode != http.StatusConflict {
+			t.Errorf("%s with another line: %d %s", key, res.StatusCode, body)
+		}
+	}
+}
+
+// FLEET-04
+func TestAppendWithAKeyKeepsItsShortIDAsTheSessionGrows(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	n.importText(t, file(header))
+	many := strings.Repeat(`{"type":"message","message":{"role":"user","content":"hello"}}`+"\n", 300)
+	for _, stored := range []string{`"stored":300`, `"stored":0`} {
+		res, body := n.request(t, http.MethodPost, "/v1/sessions/session-one/entries", many, "Content-Type", ndjson, "Idempotency-Key", "turn")
+		if res.StatusCode != http.StatusOK || !strings.Contains(body, stored) {
+			t.Fatalf("want %s: %d %.200s", stored, res.StatusCode, body)
+		}
+	}
+	_, all := n.request(t, http.MethodGet, "/v1/sessions/session-one/entries", "")
+	for i, line := range strings.Split(strings.TrimSpace(all), "\n") {
+		id := line[strings.Index(line, `"id":"`)+6:]
+		if short := strings.IndexByte(id, '"') == 8; short != (i < 256) {
+			t.Fatalf("entry %d: %s", i, line)
+		}
+	}
+}
