@@ -36,8 +36,9 @@ without a token. Without --until the link shows the path to main, and follows it
 shows nothing else of the log, and it ends when it expires or is revoked.
 
 First prints what the link would show, and what in it looks like a secret. If
-something does, it asks first. The secret of the link is printed once and not stored.
-The page must be on (setting web), and the node must require tokens.
+something does, it asks first, and fails if it cannot ask. The secret of the link is
+printed once and not stored. The page must be on (setting web), and the node must
+require tokens.
 
 --list lists the links of a session, or of all. --revoke revokes the link with that id on
 all nodes within a second, and ends what it follows.
@@ -105,7 +106,11 @@ func (a app) share(ctx context.Context, arg string, f shareFlags) error {
 	}
 	a.noteShare(&p, f)
 	if len(p.Secrets) > 0 && !f.Yes {
-		if ok, err := a.Confirm(ctx, "Share it nevertheless?", "to share it nevertheless: --yes"); err != nil || !ok {
+		if !a.CanAsk() {
+			return cli.Hintf(fmt.Errorf("the session has what looks like a secret, and is not shared: %w", core.ErrConflict),
+				"to share it nevertheless: --yes")
+		}
+		if ok, err := a.Confirm(ctx, "Share it nevertheless?", ""); err != nil || !ok {
 			return err
 		}
 	}
