@@ -40,7 +40,10 @@ func (a app) root() *cobra.Command {
 			}
 			return unknownVerb(cmd, args[0])
 		},
-		PersistentPreRun: func(*cobra.Command, []string) { a.Start() },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			a.Start()
+			return refuseEmptyPositions(cmd)
+		},
 	}
 	cmd.SetIn(a.Stdin)
 	cmd.SetOut(a.Stdout)
@@ -56,6 +59,19 @@ func (a app) root() *cobra.Command {
 	addTopics(cmd)
 	setHelp(cmd)
 	return cmd
+}
+
+// refuseEmptyPositions rejects an empty entry, head or position, such as that of a
+// variable of a script that is not set: it would mean the default, such as all of a
+// session. An empty --seen waits for nothing, as the first call of a script wants.
+func refuseEmptyPositions(cmd *cobra.Command) error {
+	for name, only := range map[string]string{"at": "", "head": "", "leaf": "", "after": "append", "until": "share"} {
+		f := cmd.Flags().Lookup(name)
+		if f != nil && f.Changed && f.Value.String() == "" && (only == "" || cmd.Name() == only) {
+			return cli.Usagef("--%s is empty", name)
+		}
+	}
+	return nil
 }
 
 // unknownVerb is the error for a name that is no verb. It proposes the verb that
