@@ -95,6 +95,33 @@ func TestRescueWritesCopiesBelowDir(t *testing.T) {
 	wantResult(t, f.run("rescue", "--dir", to, "--all"), 0, "claude: 3 of 3 messages sent\n1 session, 1 without faults", "")
 }
 
+// Of agents without an own examination, too.
+func TestRescueNamesWhatItCannotRepair(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	entry := func(id, parent string) string {
+		parent = strings.ReplaceAll(`"`+parent+`"`, `""`, "null")
+		return `{"type":"message","id":"` + id + `","parentId":` + parent + `,"timestamp":"2026-01-02T03:04:05.000Z","message":{"role":"user","content":"` + id + `"}}`
+	}
+	file := func(lines ...string) string { return talk() + strings.Join(lines, "\n") + "\n" }
+	writeOld(t, f.home, map[string]string{
+		"in/whole.jsonl": file(entry("a", ""), entry("b", "a"), entry("c", "a")),
+		"in/glued.jsonl": file(entry("a", ""), entry("b", "a")+entry("c", "b"), entry("d", "c")),
+		"in/twice.jsonl": file(entry("a", ""), entry("b", "a"), strings.Replace(entry("b", "a"), `"content":"b"`, `"content":"other"`, 1)),
+		"in/ring.jsonl":  file(entry("a", "b"), entry("b", "a"), entry("c", "b")),
+	})
+	to := t.TempDir()
+	r := f.run("rescue", "--dir", filepath.Join(f.home, "in"), "--to", to)
+	wantResult(t, r, 0, "4 sessions, 1 without faults", "2 files cannot be repaired by rescue")
+	for _, want := range []string{"line 3: it holds 2 lines", "line 4: its id \"b\" is also that of line 3", "line 2: it is its own ancestor"} {
+		if strings.Count(r.out, want) != 1 {
+			t.Errorf("not once: %s\n%s", want, r.out)
+		}
+	}
+	wantText(t, filepath.Join(to, "glued.jsonl"), file(entry("a", ""), entry("b", "a"), entry("c", "b"), entry("d", "c")))
+	wantResult(t, f.run("rescue", "--dir", to, "--all"), 0, "pi: 4 of 4 messages sent\n1 session, 1 without faults", "")
+}
+
 // Sessions that Claude Code deletes are named in time.
 func TestRescueNamesSessionsThatExpire(t *testing.T) {
 	t.Parallel()

@@ -1,11 +1,5 @@
 package optional
 
-import (
-	"fmt"
-
-	"github.com/sesslog/sesslog/core"
-)
-
 // An Examiner is a core.Dialect that can tell how much of a session its agent reaches
 // when it resumes the session, and repair its files.
 type Examiner interface {
@@ -74,45 +68,3 @@ const (
 	ByJoining   Repair = "join" // lines are added if the caller asks for it: see Examiner
 	ByCopy      Repair = "copy"
 )
-
-// Examine reads the files of a session of d. If d is not an Examiner, its main
-// file is read as core.Decoder does, and entries count as messages.
-func Examine(d core.Dialect, main string, files map[string][]byte, join bool) (Examination, error) {
-	if x, ok := d.(Examiner); ok {
-		return x.Examine(main, files, join)
-	}
-	f, err := d.File(files[main])
-	if err != nil {
-		return Examination{}, err
-	}
-	x := Examination{File: main}
-	for _, bad := range f.Skipped {
-		x.Faults = append(x.Faults, Fault{Kind: BadLine, Line: bad.Line, Text: bad.Error})
-	}
-	has := map[string]bool{}
-	for _, e := range f.Entries {
-		has[e.ID] = true
-	}
-	path, err := d.Path(f.Entries, d.Leaf(f.Entries))
-	if err != nil {
-		return Examination{}, err
-	}
-	sent := map[string]bool{}
-	for _, e := range path {
-		sent[e.ID] = true
-	}
-	x.Sent = len(path)
-	for i, e := range f.Entries {
-		if e.Aside {
-			continue
-		}
-		x.Messages++
-		if missing := e.Parent != "" && !has[e.Parent]; missing && i < len(f.Lines) {
-			x.Faults = append(x.Faults, Fault{Kind: MissingParent, Line: f.Lines[i], Text: fmt.Sprintf("its parent %.64q is not in the file", e.Parent)})
-		}
-	}
-	if len(x.Faults) == 0 {
-		x.Branches = x.Messages - x.Sent
-	}
-	return x, nil
-}

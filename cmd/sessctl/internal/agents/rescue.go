@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -260,7 +261,7 @@ func (a app) repair(p *examinedSession, f rescueFlags) error {
 const rescueColumns = 100
 
 func (a app) printExamined(all []*examinedSession, f rescueFlags) error {
-	faulty, append, other := 0, 0, 0
+	faulty, append, other, beyond := 0, 0, 0, 0
 	for _, p := range all {
 		if len(p.Faults) == 0 && p.Error == "" && !f.all {
 			continue
@@ -277,6 +278,9 @@ func (a app) printExamined(all []*examinedSession, f rescueFlags) error {
 		if p.Repaired == "" && len(p.Copy) > 0 {
 			other++
 		}
+		if p.beyondRepair() {
+			beyond++
+		}
 	}
 	if err := a.Printf("%s, %d without faults", cli.Count(len(all), "session", "sessions"), len(all)-faulty); err != nil {
 		return err
@@ -284,10 +288,20 @@ func (a app) printExamined(all []*examinedSession, f rescueFlags) error {
 	if append > 0 {
 		a.Notef("%s can be repaired with: sessctl rescue --repair", cli.Count(append, "file", "files"))
 	}
+	if beyond > 0 {
+		a.Notef("%s cannot be repaired by rescue", cli.Count(beyond, "file", "files"))
+	}
 	if other > 0 {
 		a.Notef("a repaired copy of %s is written with: sessctl rescue --to DIR", cli.Count(other, "file", "files"))
 	}
 	return nil
+}
+
+// beyondRepair reports whether messages are lost that no repair brings back.
+func (p *examinedSession) beyondRepair() bool {
+	return p.Error == "" && len(p.Append)+len(p.Copy) == 0 && slices.ContainsFunc(p.Faults, func(f optional.Fault) bool {
+		return f.Kind != optional.Expires && f.Kind != optional.TooLarge && f.Kind != optional.AbandonedLines
+	})
 }
 
 func (a app) printOne(p *examinedSession) error {
