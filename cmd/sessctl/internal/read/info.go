@@ -173,11 +173,11 @@ func (a app) addLog(g *cli.Grid, l api.LogInfo) {
 		if head == nil {
 			continue
 		}
-		text := name + " at " + cli.LeafText(head.Leaf)
+		holder := "nobody"
 		if head.Claim != nil {
-			text += ", held by " + a.ClaimText(head.Claim)
+			holder = a.ClaimText(head.Claim)
 		}
-		g.Row("head", text)
+		g.Row("head", fmt.Sprintf("%s at %s, held by %s", name, cli.LeafText(head.Leaf), holder))
 	}
 	for _, from := range l.Origin.Lineages() {
 		g.Row(from.Kind, cli.Join(" at ", "of "+string(from.Session), from.Entry))
@@ -202,6 +202,6 @@ func usageText(u item.Usage) string {
 	if u == (item.Usage{}) {
 		return ""
 	}
-	return fmt.Sprintf("%d in, %d out, %d read from and %d written to the cache, cost %s",
-		u.Input, u.Output, u.CacheRead, u.CacheWrite, money(u.Cost))
+	return fmt.Sprintf("cost %s, %d in, %d out, cache %d read, %d written",
+		money(u.Cost), u.Input, u.Output, u.CacheRead, u.CacheWrite)
 }
