@@ -203,7 +203,7 @@ func (s *Server) branch(w http.ResponseWriter, r *http.Request) error {
 	var line []byte
 	var done *core.Receipt
 	err = sess.View(func(st *core.State) (err error) {
-		if done = appliedBefore(st, r); done == nil {
+		if done = appliedBefore(st, r, q.At); done == nil {
 			line, err = branchLine(st, head, q)
 		}
 		return err
@@ -227,22 +227,29 @@ func (s *Server) branch(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, core.Receipt{IDs: []string{}, Cursor: cursorOf(sess)})
 }
 
-// appliedBefore returns the answer to a request whose entry already exists, else
-// nil. The entry cannot be made again: it describes the branch that the head
-// left, and the head has moved since.
-func appliedBefore(st *core.State, r *http.Request) *core.Receipt {
+// appliedBefore returns the answer to a request to branch from at whose entry already
+// exists, else nil. The entry cannot be made again: it describes the branch that the
+// head left, and the head has moved since.
+func appliedBefore(st *core.State, r *http.Request, at core.Leaf) *core.Receipt {
 	key := r.Header.Get(api.HeaderIdempotency)
 	if key == "" {
 		return nil
 	}
-	id := derivedID(st, key, 0)
+	short := derivedID(st, key, 0)
+	id := short
 	if shortens(st.Dialect) {
-		id = engine.DerivedID(st, nil, 0, id, longID(st, key, 0))
+		id = engine.DerivedID(st, nil, 0, short, longID(st, key, 0))
 	}
-	if _, ok := st.Entry(id); !ok {
+	e, ok := st.Entry(id)
+	if !ok { // a version before engine.DerivedID may have stored it
+		parent, _ := at.ID()
+		e, ok = st.Entry(short)
+		ok = ok && e.Parent == parent
+	}
+	if !ok {
 		return nil
 	}
-	return &core.Receipt{IDs: []string{id}, Cursor: st.Cursor()}
+	return &core.Receipt{IDs: []string{e.ID}, Cursor: st.Cursor()}
 }
 
 // branchLine returns the entry that records q, nil if the head moves without one.

@@ -65,3 +65,31 @@ func TestAppendWithAKeyKeepsItsShortIDAsTheSessionGrows(t *testing.T) {
 		}
 	}
 }
+
+// FLEET-04
+func TestBranchWithAKeyIsFoundUnderItsShortID(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	sum := sha256.Sum256([]byte("session-one\x00turn\x000"))
+	short := hex.EncodeToString(sum[:4])
+	lines := []string{header}
+	parent := ""
+	for i := range 300 {
+		id := "e" + strconv.Itoa(i)
+		lines = append(lines, message(id, parent, "text"))
+		parent = id
+	}
+	// As a version stored it that had only short ids.
+	lines = append(lines, `{"type":"branch_summary","id":"`+short+`","parentId":"e10","timestamp":"2026-01-02T03:04:05.000Z","fromId":"e299","summary":"tried"}`)
+	n.importText(t, file(lines...))
+	branch := func(at string) string {
+		_, body := n.request(t, http.MethodPost, "/v1/sessions/session-one/branch", `{"at":{"id":"`+at+`"},"summary":"tried"}`, "Content-Type", "application/json", "Idempotency-Key", "turn")
+		return body
+	}
+	if body := branch("e10"); !strings.Contains(body, `"stored":0`) || !strings.Contains(body, `"`+short+`"`) {
+		t.Errorf("a retry: %s", body)
+	}
+	if body := branch("e20"); !strings.Contains(body, `"stored":1`) || strings.Contains(body, `"`+short+`"`) {
+		t.Errorf("another request: %s", body)
+	}
+}
