@@ -196,6 +196,10 @@ class Promises(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(refused.exception.code, "invalid")
         self.assertEqual(await store.list_sessions("proj"), [])
 
+    def test_answer_of_a_proxy_is_a_problem(self):
+        for text in ("null", "[1]", "3", "<html>"):
+            self.assertEqual((str(Problem(502, text)), Problem(502, text).code), (text, ""))
+
     def test_folder(self):
         self.assertEqual(_folder("/home/é😀/x y"), "-home-----x-y")
         self.assertEqual(_folder("/" + "a" * 300), "-" + "a" * 199 + "-" + "vtkmfl")

@@ -15,12 +15,13 @@ export class Problem extends Error {
   readonly line?: number;
 
   constructor(status: number, text: string) {
-    let detail: { code?: string; detail?: string; next?: string; line?: number } = {};
+    let detail: { code?: string; detail?: string; next?: string; line?: number } = { detail: text };
     try {
       detail = JSON.parse(text);
     } catch {
-      detail.detail = text;
+      // not by a node: a proxy's text
     }
+    if (typeof detail !== "object" || detail === null || Array.isArray(detail)) detail = { detail: text };
     super([detail.detail, detail.next].filter(Boolean).join("\nhint: ") || `HTTP ${status}`);
     this.status = status;
     this.code = detail.code ?? "";

@@ -16,8 +16,10 @@ class Problem(Exception):
         try:
             detail = json.loads(text)
         except ValueError:
+            detail = None
+        if not isinstance(detail, dict):  # not by a node: a proxy's text
             detail = {"detail": text}
-        said = filter(None, (detail.get("detail"), detail.get("next")))
+        said = map(str, filter(None, (detail.get("detail"), detail.get("next"))))
         super().__init__("\nhint: ".join(said) or f"HTTP {status}")
         self.status = status
         self.code = detail.get("code", "")
