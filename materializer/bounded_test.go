@@ -23,7 +23,7 @@ type workload struct {
 	line, minTail             int // bytes
 	garbage, cache            int64
 	sync                      time.Duration // flush interval of the server; 0 flushes before answering
-	timeout, pause            time.Duration // how long the log may take to shrink, and the pause between two checks
+	timeout, pause            time.Duration // how long the log may take to shrink, and the pause between two checks: each leaves consumers for a minute, and the server takes 1,000
 }
 
 // linesPerRound is how many lines are appended to a session, or replaced in it, per
@@ -51,7 +51,7 @@ func (f workload) tail() int64 {
 func TestDiskAndMemoryStayBounded(t *testing.T) {
 	f := workload{
 		sessions: 24, rounds: 8, growing: 3, writers: 8, line: 1500, minTail: 8 << 10,
-		garbage: 50 << 10, cache: 150 << 10, timeout: 2 * time.Minute, pause: 5 * time.Millisecond,
+		garbage: 50 << 10, cache: 150 << 10, timeout: 2 * time.Minute, pause: 250 * time.Millisecond,
 	}
 	if *long {
 		f.sessions, f.rounds, f.writers = *manyOf, *manyTimes, 32
@@ -69,7 +69,7 @@ func TestClusterDisksStayBounded(t *testing.T) {
 	t.Parallel()
 	f := workload{
 		sessions: 8, rounds: 4, growing: 2, writers: 4, line: 1500, minTail: 4 << 10,
-		garbage: 16 << 10, cache: 64 << 10, timeout: 2 * time.Minute, pause: 5 * time.Millisecond,
+		garbage: 16 << 10, cache: 64 << 10, timeout: 2 * time.Minute, pause: 250 * time.Millisecond,
 	}
 	if *long {
 		f.sessions, f.rounds, f.garbage, f.timeout = 200, 12, 100<<10, 2*time.Minute
