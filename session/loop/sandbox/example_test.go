@@ -4,6 +4,7 @@ package sandbox_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"os"
@@ -41,4 +42,29 @@ func Example() {
 	// write
 	// 8080
 	// <nil>
+}
+
+func ExampleSlot_Share() {
+	slot := sandbox.New(map[string]sandbox.Opener{"local": sandbox.Local})
+	if err := slot.To("local", sandbox.Spec{Dir: os.TempDir()}); err != nil {
+		log.Fatal(err)
+	}
+	box, err := slot.Require(context.Background())
+	if err != nil {
+		log.Fatal(err)
+	}
+	fork, err := slot.Share() // for a fork of the session
+	if err != nil {
+		log.Fatal(err)
+	}
+	other := sandbox.New(nil)
+	if err := other.Bind(box); err != nil { // for any other session
+		log.Fatal(err)
+	}
+	fmt.Println(box.Refs(), "sessions have it")
+	err = errors.Join(slot.Close(), fork.Close(), other.Close())
+	fmt.Println(box.Refs(), "sessions have it;", err)
+	// Output:
+	// 3 sessions have it
+	// 0 sessions have it; <nil>
 }
