@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/sesslog/sesslog/api"
@@ -100,6 +101,9 @@ func (p *paths) of(st *core.State, leaf core.Leaf) (list, error) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if id, ok := leaf.ID(); ok {
+		key.leaf = core.LeafAt(strings.Clone(id)) // not the whole address of a request
+	}
 	if p.known == nil || len(p.known) >= maxKnownPaths || p.size+len(spans) > maxKnownSpans {
 		p.known, p.size = map[pathKey][]span{}, 0
 	}

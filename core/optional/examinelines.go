@@ -40,6 +40,9 @@ func Examine(d core.Dialect, main string, files map[string][]byte, join bool) (E
 // examineSkipped names the lines that are not entries. The copy has the objects of
 // glued lines on lines of their own.
 func (x *Examination) examineSkipped(f *core.File, data []byte) {
+	if len(f.Skipped) == 0 {
+		return
+	}
 	lines := bytes.SplitAfter(data, []byte("\n"))
 	for _, bad := range f.Skipped {
 		fault := Fault{Kind: BadLine, Line: bad.Line, Text: bad.Error}
@@ -67,7 +70,7 @@ func glued(line []byte) (parts [][]byte) {
 		}
 		parts = append(parts, part)
 	}
-	if len(parts) < 2 {
+	if len(parts) < 2 || len(bytes.TrimSpace(line[r.InputOffset():])) > 0 {
 		return nil
 	}
 	return parts

@@ -32,10 +32,18 @@ function took(from, to) {
 // adopt shows results under their calls, which came with another part. The result of a
 // part stays there, hidden: either part can be emptied, and loaded again.
 function adopt() {
-  for (const result of all("article > [data-result]", transcript)) {
-    const id = result.dataset.result, article = result.closest("article");
-    const call = id && all(`details[data-call="${CSS.escape(id)}"]`, transcript).pop();
+  const calls = new Map(); // the last one so far: ids can be used again
+  for (const result of all("details[data-call], article > [data-result]", transcript)) {
+    if (result.dataset.call !== undefined) {
+      calls.set(result.dataset.call, result);
+      continue;
+    }
+    const id = result.dataset.result, article = result.closest("article"), call = id && calls.get(id);
     const entry = result.dataset.entry ||= result.id;
+    if (!call && result.hidden) { // the part of its call was emptied
+      result.hidden = article.hidden = false;
+      result.id = entry;
+    }
     if (!call || all(".result", call).some((r) => r.dataset.entry === entry)) continue;
     const copy = result.cloneNode(true);
     copy.hidden = false;
@@ -103,8 +111,8 @@ async function load(chunk) {
       chunk.classList.add("loaded");
       chunk.dataset.state = "loaded";
       delete chunk.dataset.tries;
-      adopt();
       forget();
+      adopt();
     });
   } catch {
     const tries = Number(chunk.dataset.tries || 0);
@@ -188,8 +196,8 @@ function grow(html, to) {
   }
   last.dataset.to = to;
   last.append(html);
-  adopt();
   forget();
+  adopt();
 }
 
 function follow() {
