@@ -184,3 +184,34 @@ func TestConstantUseIsStoredOncePerTenthOfTheTimeToLive(t *testing.T) {
 		})
 	})
 }
+
+// A subscription whose pattern matches everything is not woken by subscriptions, of which
+// it is one.
+func TestPatternsMatchStreamsByTheirSegments(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		pattern, path string
+		want          bool
+	}{
+		{"a/*", "a/b", true},
+		{"a/*", "a/b/c", false},
+		{"a/*", "a", false},
+		{"*", "a", true},
+		{"**", "a/b/c", true},
+		{"a/**", "a", true},
+		{"a/**/c", "a/b/b/c", true},
+		{"a/**/c", "a/b/b/d", false},
+		{"**/a/**/b", "a/x/a/b/c/b", true},
+		{"**/a/**/b", "x/b/b", false},
+		{"%2A", "*", true},
+		{"%2A", "a", false},
+		{"**/a/**/a/**/b", strings.Repeat("a/", 600) + "c", false},
+		{"**", "__ds/subscriptions/s", false},
+		{"*/*/*", "__ds/subscriptions/s", false},
+	} {
+		s := subscription{wanted: wanted{Pattern: c.pattern}}
+		if got := s.matches(c.path); got != c.want {
+			t.Errorf("%q matches %.40q: %v", c.pattern, c.path, got)
+		}
+	}
+}

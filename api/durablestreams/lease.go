@@ -40,7 +40,7 @@ type info struct {
 }
 
 // infos returns the streams of a subscription, and those that no longer exist.
-func (h *Handler) infos(ctx context.Context, sess *engine.Session) (all []info, gone []string, err error) {
+func (h *Handler) infos(ctx context.Context, sess *engine.Session, open func(context.Context, core.SessionID) (*engine.Session, error)) (all []info, gone []string, err error) {
 	var links map[string]link
 	err = h.viewSubscription(sess, func(s *subscription) error {
 		links = maps.Clone(s.links)
@@ -51,7 +51,7 @@ func (h *Handler) infos(ctx context.Context, sess *engine.Session) (all []info, 
 	}
 	for _, path := range slices.Sorted(maps.Keys(links)) {
 		l := links[path]
-		tail, ok, err := h.tailOf(ctx, path, h.cfg.Cached)
+		tail, ok, err := h.tailOf(ctx, path, open)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -131,7 +131,7 @@ func (h *Handler) claim(w http.ResponseWriter, r *http.Request, path string) err
 	}
 	own, cancel := detached(ctx) // the caller may use the subscription, and so sees its streams
 	defer cancel()
-	all, _, err := h.infos(own, sess)
+	all, _, err := h.infos(own, sess, h.cfg.Open)
 	if err != nil {
 		return err
 	}
@@ -309,7 +309,7 @@ var errNotWoken = errors.New("there is nothing to do")
 // advance gives up a lease that has ended, and wakes a subscription that has pending work.
 // It reports whether it did wake it.
 func (h *Handler) advance(ctx context.Context, sess *engine.Session) (woken bool, err error) {
-	all, gone, err := h.infos(ctx, sess)
+	all, gone, err := h.infos(ctx, sess, h.cfg.Cached)
 	if err != nil {
 		return false, err
 	}

@@ -109,6 +109,7 @@ func (s *subscription) apply(c change, at time.Time) {
 	s.changed = at
 	for path, l := range c.Links {
 		switch _, has := s.links[path]; {
+		case checkPath(path) != nil: // another program wrote it
 		case l == nil:
 			delete(s.links, path)
 		case s.links != nil && (has || len(s.links) < maxLinks):
@@ -128,7 +129,7 @@ func (s *subscription) ttl() time.Duration { return time.Duration(s.Lease) * tim
 // matches reports whether a stream belongs to the subscription. The stream of its wakes
 // does not: each wake would make another one.
 func (s *subscription) matches(path string) bool {
-	return s.Pattern != "" && path != s.WakeStream && matchGlob(s.Pattern, path)
+	return s.Pattern != "" && path != s.WakeStream && !isReserved(path) && matchGlob(s.Pattern, path)
 }
 
 // free returns the lease after its work was done or given up.

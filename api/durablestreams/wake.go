@@ -49,12 +49,13 @@ type waker struct {
 	h     *Handler
 	known map[core.SessionID]int64 // the wake of a subscription that was announced
 	mark  string
+	again map[core.SessionID]string // subscriptions, and the paths of streams, that failed
 }
 
 // Run wakes subscriptions until ctx ends. All nodes do, and the log decides whose wake it is.
 func (h *Handler) Run(ctx context.Context) {
 	for ctx.Err() == nil {
-		k := &waker{h: h, known: map[core.SessionID]int64{}}
+		k := &waker{h: h, known: map[core.SessionID]int64{}, again: map[core.SessionID]string{}}
 		if err := k.run(ctx); ctx.Err() == nil {
 			h.cfg.Logger.Warn("subscriptions cannot be followed; retrying", "err", err)
 		}
@@ -94,9 +95,12 @@ func (k *waker) run(ctx context.Context) error {
 		}
 		if now := k.h.now(); now.Sub(checked) >= checkEvery {
 			checked = now
+			again := k.again
+			k.again = map[core.SessionID]string{}
 			for id := range k.known {
 				k.check(ctx, id)
 			}
+			k.retry(ctx, again)
 		}
 		if len(rows) == 0 {
 			wait(ctx, checkEvery, k.h.nudged)
@@ -115,6 +119,24 @@ func (k *waker) run(ctx context.Context) error {
 	}
 }
 
+// retry handles what failed before.
+func (k *waker) retry(ctx context.Context, again map[core.SessionID]string) {
+	for id, path := range again {
+		if path != "" {
+			k.changed(ctx, Row{ID: id, Name: path})
+		} else if sess := k.open(ctx, id, func(*subscription) {}); sess != nil {
+			k.advance(ctx, sess)
+		}
+	}
+}
+
+// later has the waker handle a stream, or a subscription without a path, again.
+func (k *waker) later(id core.SessionID, path string) {
+	if len(k.again) < maxCached {
+		k.again[id] = path
+	}
+}
+
 // changed handles a change of a session.
 func (k *waker) changed(ctx context.Context, r Row) {
 	if !strings.HasPrefix(string(r.ID), subscriptionPrefix) {
@@ -125,7 +147,11 @@ func (k *waker) changed(ctx context.Context, r Row) {
 	}
 	if _, ok := k.known[r.ID]; !ok {
 		k.known[r.ID] = 0
-		k.catchUp(ctx, r.ID)
+		if err := k.catchUp(ctx, r.ID); err != nil {
+			delete(k.known, r.ID)
+			k.later(r.ID, r.Name)
+			return
+		}
 	}
 	k.check(ctx, r.ID)
 }
@@ -160,21 +186,25 @@ func isRefused(err error) bool {
 }
 
 // catchUp considers the streams that changed before the subscription was known here.
-func (k *waker) catchUp(ctx context.Context, id core.SessionID) {
+func (k *waker) catchUp(ctx context.Context, id core.SessionID) error {
 	var since time.Time
 	sess := k.open(ctx, id, func(s *subscription) { since = s.changed })
 	if sess == nil {
-		return
+		if _, still := k.known[id]; still {
+			return core.ErrUnavailable
+		}
+		return nil
 	}
 	rows, _, err := k.h.cfg.Rows.List(ctx, idPrefix, since.Add(-catchUp))
 	if err != nil {
 		k.warn(id, err)
-		return
+		return err
 	}
 	for _, r := range rows {
 		k.consider(ctx, id, r)
 	}
 	k.advance(ctx, sess)
+	return nil
 }
 
 // consider wakes a subscription if a stream that changed belongs to it.
@@ -189,10 +219,19 @@ func (k *waker) consider(ctx context.Context, id core.SessionID, r Row) {
 		l, known = s.links[r.Name]
 		matches, created = s.matches(r.Name), s.created
 	})
+	if _, still := k.known[id]; sess == nil && still {
+		k.later(r.ID, r.Name)
+	}
 	if sess == nil || !known && !matches {
 		return
 	}
-	tail, first, ok := k.endsOf(ctx, r.Name, created)
+	if known {
+		created = time.Time{} // its first offset is not needed
+	}
+	tail, first, ok, err := k.endsOf(ctx, r.Name, created)
+	if err != nil && !isRefused(err) {
+		k.later(r.ID, r.Name)
+	}
 	if !ok {
 		return
 	}
@@ -203,25 +242,28 @@ func (k *waker) consider(ctx context.Context, id core.SessionID, r Row) {
 		return
 	}
 	i := info{l.shown(r.Name), formatOffset(tail), true, tail}
-	_, err := k.h.wake(ctx, sess, []info{i}, func(s *subscription) map[string]*link {
+	_, err = k.h.wake(ctx, sess, []info{i}, func(s *subscription) map[string]*link {
 		if _, has := s.links[r.Name]; has || len(s.links) >= maxLinks {
 			return nil
 		}
 		return map[string]*link{r.Name: &l}
 	})
+	if err != nil {
+		k.later(r.ID, r.Name)
+	}
 	k.warn(id, err)
 }
 
 // endsOf returns where a stream ends, and where it ended at a time.
-func (k *waker) endsOf(ctx context.Context, path string, at time.Time) (tail, then int64, ok bool) {
+func (k *waker) endsOf(ctx context.Context, path string, at time.Time) (tail, then int64, ok bool, err error) {
 	f, err := k.h.find(ctx, path, k.h.cfg.Open)
 	if err != nil || f.sess == nil {
-		return 0, 0, false
+		return 0, 0, false, err
 	}
 	err = k.h.view(f.sess, func(st *core.State, s *stream) error {
 		tail = s.state.Tail
 		n := s.state.Folded()
-		for n > 0 {
+		for n > 0 && !at.IsZero() {
 			if t, err := time.Parse(time.RFC3339, st.Entries[n-1].Time); err == nil && t.Before(at) {
 				break
 			}
@@ -232,7 +274,7 @@ func (k *waker) endsOf(ctx context.Context, path string, at time.Time) (tail, th
 		}
 		return nil
 	})
-	return tail, then, err == nil
+	return tail, then, err == nil, err
 }
 
 // check handles what a subscription is to have after some time: the end of its lease, the
@@ -260,7 +302,7 @@ func (k *waker) check(ctx context.Context, id core.SessionID) {
 
 func (k *waker) advance(ctx context.Context, sess *engine.Session) {
 	if _, err := k.h.advance(ctx, sess); err != nil {
-		time.AfterFunc(checkEvery, func() { k.h.advanceSoon(sess.ID()) })
+		k.later(sess.ID(), "")
 		k.warn(sess.ID(), err)
 	}
 }
@@ -395,7 +437,9 @@ func (h *Handler) deliver(ctx context.Context, sess *engine.Session, d delivery)
 	done := false
 	err := h.cfg.Webhooks.check(d.url)
 	if err == nil {
-		done, err = h.post(ctx, d.url, body)
+		within, cancel := context.WithTimeout(ctx, d.lease.Until.Sub(h.now())*3/4) // or its failure would not count
+		done, err = h.post(within, d.url, body)
+		cancel()
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -435,7 +479,7 @@ func (h *Handler) deliver(ctx context.Context, sess *engine.Session, d delivery)
 // told returns the streams of a subscription. Those that woke it end no earlier than then,
 // even if what is cached lags.
 func (h *Handler) told(ctx context.Context, sess *engine.Session, woke []info) []info {
-	all, _, err := h.infos(ctx, sess)
+	all, _, err := h.infos(ctx, sess, h.cfg.Cached)
 	if err != nil {
 		return woke
 	}
