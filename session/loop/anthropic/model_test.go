@@ -38,7 +38,7 @@ func TestModel(t *testing.T) {
 }
 
 // The messages of a request are alternately from the user and the assistant, and none
-// of their texts is empty.
+// of their texts is blank.
 func TestRequestHasAllMessages(t *testing.T) {
 	t.Parallel()
 	var body string
@@ -53,7 +53,7 @@ func TestRequestHasAllMessages(t *testing.T) {
 	rows := []loop.Message{
 		{Role: loop.System, Text: "be kind"},
 		{Role: loop.User, Text: "go"},
-		{Role: loop.Assistant, Calls: []loop.Call{{ID: "c1", Name: "read", Arguments: `{"a":1}`}, {ID: "c2", Name: "list", Arguments: "{"}}},
+		{Role: loop.Assistant, Text: "\n\n", Calls: []loop.Call{{ID: "c1", Name: "read", Arguments: `{"a":1}`}, {ID: "c2", Name: "list", Arguments: "{"}}},
 		{Role: loop.ToolResult, CallID: "c1", Name: "read", Text: "8080"},
 		{Role: loop.ToolResult, CallID: "c2", Name: "list", Text: "bad"},
 		{Role: loop.User},

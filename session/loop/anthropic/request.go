@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"encoding/json"
+	"strings"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
 	"github.com/anthropics/anthropic-sdk-go/packages/param"
@@ -9,7 +10,7 @@ import (
 	"github.com/sesslog/sesslog/session/loop"
 )
 
-// params returns the request for q. The API takes no empty texts, and no calls in
+// params returns the request for q. The API takes no blank texts, and no calls in
 // messages without tools in the request.
 func (m *Model) params(q loop.Request) sdk.MessageNewParams {
 	p := sdk.MessageNewParams{Model: m.name, MaxTokens: MaxTokens}
@@ -17,7 +18,7 @@ func (m *Model) params(q loop.Request) sdk.MessageNewParams {
 	for i := range q.Messages {
 		row := &q.Messages[i]
 		if row.Role == loop.System {
-			if row.Text != "" {
+			if strings.TrimSpace(row.Text) != "" {
 				p.System = append(p.System, sdk.TextBlockParam{Text: row.Text})
 			}
 			continue
@@ -63,7 +64,7 @@ func blocks(m *loop.Message) (bs []sdk.ContentBlockParamUnion) {
 	if m.Role == loop.ToolResult {
 		return append(bs, sdk.NewToolResultBlock(m.CallID, m.Text, false))
 	}
-	if m.Text != "" {
+	if strings.TrimSpace(m.Text) != "" {
 		bs = append(bs, sdk.NewTextBlock(m.Text))
 	}
 	for _, c := range m.Calls {
