@@ -51,7 +51,7 @@ func (f workload) tail() int64 {
 func TestDiskAndMemoryStayBounded(t *testing.T) {
 	f := workload{
 		sessions: 24, rounds: 8, growing: 3, writers: 8, line: 1500, minTail: 8 << 10,
-		garbage: 50 << 10, cache: 150 << 10, timeout: 2 * time.Minute, pause: 250 * time.Millisecond,
+		garbage: 50 << 10, cache: 150 << 10, timeout: 5 * time.Minute, pause: 250 * time.Millisecond,
 	}
 	if *long {
 		f.sessions, f.rounds, f.writers = *manyOf, *manyTimes, 32
@@ -64,15 +64,16 @@ func TestDiskAndMemoryStayBounded(t *testing.T) {
 }
 
 // TestClusterDisksStayBounded is the same for three servers that each have a copy,
-// with fewer sessions.
+// with fewer sessions. After a slow survey of a shard, the next one is not before twenty times as
+// long, so a round can take minutes on a busy machine.
 func TestClusterDisksStayBounded(t *testing.T) {
 	t.Parallel()
 	f := workload{
 		sessions: 8, rounds: 4, growing: 2, writers: 4, line: 1500, minTail: 4 << 10,
-		garbage: 16 << 10, cache: 64 << 10, timeout: 2 * time.Minute, pause: 250 * time.Millisecond,
+		garbage: 16 << 10, cache: 64 << 10, timeout: 5 * time.Minute, pause: 250 * time.Millisecond,
 	}
 	if *long {
-		f.sessions, f.rounds, f.garbage, f.timeout = 200, 12, 100<<10, 2*time.Minute
+		f.sessions, f.rounds, f.garbage, f.timeout = 200, 12, 100<<10, 5*time.Minute
 	}
 	servers := embeddedtest.StartCluster(t, 3)
 	newToilOn(t, f, servers...).run(t)
