@@ -173,7 +173,7 @@ func (a app) addLog(g *cli.Grid, l api.LogInfo) {
 		if head == nil {
 			continue
 		}
-		holder := "no one"
+		holder := "no writer"
 		if head.Claim != nil {
 			holder = a.ClaimText(head.Claim)
 		}
