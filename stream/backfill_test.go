@@ -3,6 +3,7 @@ package stream
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -17,14 +18,15 @@ import (
 // replicas is a fake JetStream for one stream with a session's records at positions 1,
 // 2 and so on. The replica that answers direct gets lacks some of them.
 type replicas struct {
-	t      *testing.T
-	nc     *nats.Conn
-	log    *Log
-	msgs   []*nats.Msg  // from position 1
-	lacks  map[int]bool // missing on the replica
-	leader map[int]bool // missing on the first leader
-	lost   map[int]bool // missing on all servers
-	leads  atomic.Int64 // number of step-downs; later leaders lack only lost records
+	t       *testing.T
+	nc      *nats.Conn
+	log     *Log
+	msgs    []*nats.Msg  // from position 1
+	lacks   map[int]bool // missing on the replica
+	leader  map[int]bool // missing on the first leader
+	lost    map[int]bool // missing on all servers
+	damaged map[int]bool // on the replica, the server's headers cannot be read
+	leads   atomic.Int64 // number of step-downs; later leaders lack only lost records
 }
 
 const replicatedID = core.SessionID("session-of-copies")
@@ -48,7 +50,7 @@ func newReplicas(t *testing.T, records int) *replicas {
 		t.Cleanup(nc.Close)
 		return nc
 	}
-	c := &replicas{t: t, nc: dial(), lacks: map[int]bool{}, leader: map[int]bool{}, lost: map[int]bool{}}
+	c := &replicas{t: t, nc: dial(), lacks: map[int]bool{}, leader: map[int]bool{}, lost: map[int]bool{}, damaged: map[int]bool{}}
 	c.log = &Log{cfg: LogConfig{Name: "main", Shards: 1, AckWait: 5 * time.Second}, nc: dial()}
 	chain := core.ChainStart("main", replicatedID)
 	for n := 1; n <= records; n++ {
@@ -88,15 +90,19 @@ func (c *replicas) batch(m *nats.Msg) {
 	if err := json.Unmarshal(m.Data, &ask); err != nil {
 		c.t.Error(err)
 	}
-	before := 0
-	for n := ask.Seq; n <= len(c.msgs); n++ {
+	before, sent := 0, 0
+	for n := ask.Seq; n <= len(c.msgs) && sent < ask.Batch; n++ {
 		if c.lacks[n] {
 			continue
 		}
+		sent++
 		out := nats.NewMsg(m.Reply)
 		out.Data = c.msgs[n-1].Data
 		for k, v := range c.msgs[n-1].Header {
 			out.Header[k] = v
+		}
+		if !c.damaged[n] {
+			out.Header.Set("Nats-Stream", streamName("main", 0))
 		}
 		out.Header.Set("Nats-Subject", c.msgs[n-1].Subject)
 		out.Header.Set("Nats-Sequence", strconv.Itoa(n))
@@ -106,14 +112,21 @@ func (c *replicas) batch(m *nats.Msg) {
 	}
 	end := nats.NewMsg(m.Reply)
 	end.Header.Set("Status", "204")
+	end.Header.Set("Nats-Last-Sequence", strconv.Itoa(before))
 	_ = c.nc.PublishMsg(end)
 }
 
 // get answers as the leader.
 func (c *replicas) get(m *nats.Msg) {
-	var ask struct{ Seq int }
+	var ask struct {
+		Seq  int
+		Next string `json:"next_by_subj"`
+	}
 	if err := json.Unmarshal(m.Data, &ask); err != nil {
 		c.t.Error(err)
+	}
+	for ask.Next != "" && (c.lost[ask.Seq] || c.leads.Load() == 0 && c.leader[ask.Seq]) {
+		ask.Seq++
 	}
 	if ask.Seq > len(c.msgs) || c.lost[ask.Seq] || c.leads.Load() == 0 && c.leader[ask.Seq] {
 		_ = m.Respond([]byte(`{"error":{"code":404,"err_code":10037,"description":"no message found"}}`))
@@ -221,6 +234,48 @@ func TestLeaderThatLacksRecordStepsDown(t *testing.T) {
 	}
 	if n := c.leads.Load(); want != 9 || n != 1 {
 		t.Errorf("read ended at %d, %d leaders stepped down", want, n)
+	}
+}
+
+func TestReadTakesDamagedRecordFromLeader(t *testing.T) {
+	t.Parallel()
+	for name, damaged := range map[string][]int{"first": {2}, "one": {4}, "several": {4, 5, 7}, "last": {8}, "all": {2, 3, 4, 5, 6, 7, 8}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newReplicas(t, 8)
+			for _, n := range damaged {
+				c.damaged[n] = true
+			}
+			want := core.Pos(2)
+			for r, err := range c.log.Read(t.Context(), replicatedID, 1, 8) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r.Pos != want || string(r.Body) != strconv.Itoa(int(want)) || r.Backfilled != c.damaged[int(want)] {
+					t.Fatalf("record at %d: body %q, Backfilled %v; want the one at %d", r.Pos, r.Body, r.Backfilled, want)
+				}
+				want++
+			}
+			if n := c.leads.Load(); want != 9 || n != 0 {
+				t.Errorf("read ended at %d, %d leaders stepped down", want, n)
+			}
+		})
+	}
+}
+
+func TestReadOfRecordThatIsDamagedAndLostEnds(t *testing.T) {
+	t.Parallel()
+	c := newReplicas(t, 8)
+	c.damaged[4], c.lost[4] = true, true
+	var got []core.Pos
+	for r, err := range c.log.Read(t.Context(), replicatedID, 1, 8) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, r.Pos)
+	}
+	if !slices.Equal(got, []core.Pos{2, 3, 5, 6, 7, 8}) {
+		t.Errorf("read yielded %v", got)
 	}
 }
 

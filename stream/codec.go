@@ -54,6 +54,7 @@ type frame struct {
 	data  []byte
 	zstd  bool
 	spill core.Digest
+	split bool // its headers had another length in the leader's copy
 }
 
 // pack chooses the form of r's body. If f.spill is set, the caller stores the body as

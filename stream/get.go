@@ -134,15 +134,16 @@ func (l *Log) getOnce(ctx context.Context, id core.SessionID, subject string, bo
 	}
 	pos := core.Pos(got.Message.Seq)
 	var h nats.Header
-	if len(got.Message.Header) > 0 {
-		if h, err = nats.DecodeHeadersMsg(got.Message.Header); err != nil {
+	head, data, split := splitMessage(got.Message.Header, got.Message.Data)
+	if len(head) > 0 {
+		if h, err = nats.DecodeHeadersMsg(head); err != nil {
 			return nil, &storage.RecordError{Pos: pos, Err: fmt.Errorf("session %s, message %d: headers: %v: %w", id, pos, err, core.ErrCorrupt)}
 		}
 	}
-	f, err := readFrame(h, got.Message.Data)
+	f, err := readFrame(h, data)
 	if err != nil {
 		return nil, &storage.RecordError{Pos: pos, Err: fmt.Errorf("session %s, message %d: %w", id, pos, err)}
 	}
-	f.rec.Pos, f.rec.Time = pos, got.Message.Time
+	f.rec.Pos, f.rec.Time, f.split = pos, got.Message.Time, split
 	return l.lazyOf(id, f), l.readable(ctx, streamName(l.cfg.Name, l.Shard(id)), pos)
 }

@@ -66,14 +66,19 @@ func (l *Log) scan(ctx context.Context, id core.SessionID, after, upTo core.Pos,
 			}
 			for i, m := range msgs {
 				msgs[i] = nil // release it while the caller is slow
-				z, err := l.lazy(id, m)
+				z, err := l.lazyOrLeader(ctx, id, m, after)
+				if errors.Is(err, core.ErrNotFound) {
+					return // truncated meanwhile, or the leader lacks it
+				}
 				if err != nil {
-					pos, _ := strconv.ParseUint(m.Header.Get("Nats-Sequence"), 10, 64)
-					yield(nil, &storage.RecordError{Pos: core.Pos(pos), Err: err})
+					yield(nil, err)
 					return
 				}
 				if z.Pos > upTo {
 					return
+				}
+				if z.Pos <= after {
+					continue
 				}
 				if after > 0 && z.After > after && !l.backfill(ctx, id, after, z.After, true, yield) {
 					return
@@ -104,18 +109,33 @@ func (l *Log) batch(ctx context.Context, id core.SessionID, after core.Pos, size
 	if err != nil {
 		return nil, false, err
 	}
-	before := "0" // what the first message of a batch has
+	last, err := l.lastOf(id, msgs)
+	if err != nil {
+		return nil, false, err
+	}
+	return msgs, pending > 0, l.readable(ctx, streamName(l.cfg.Name, l.Shard(id)), last)
+}
+
+// lastOf returns the position of the last intact message of a batch, 0 if there is none.
+// It returns errBusy if a message was lost on its way.
+func (l *Log) lastOf(id core.SessionID, msgs []*nats.Msg) (last core.Pos, err error) {
+	before := "0" // what the next message names; unknown after a damaged one
 	for _, m := range msgs {
-		if m.Header.Get("Nats-Last-Sequence") != before {
-			return nil, false, fmt.Errorf("%w: a message of the batch was lost: %w", errBusy, core.ErrUnavailable)
+		if l.isDamaged(id, m) {
+			before = ""
+			continue
+		}
+		if before != "" && m.Header.Get("Nats-Last-Sequence") != before {
+			return 0, fmt.Errorf("%w: a message of the batch was lost: %w", errBusy, core.ErrUnavailable)
 		}
 		before = m.Header.Get("Nats-Sequence")
+		n, err := strconv.ParseUint(before, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("%w: a message without a sequence: %w", errBusy, core.ErrUnavailable)
+		}
+		last = core.Pos(n)
 	}
-	last, err := strconv.ParseUint(before, 10, 64)
-	if err != nil {
-		return nil, false, fmt.Errorf("%w: a message without a sequence: %w", errBusy, core.ErrUnavailable)
-	}
-	return msgs, pending > 0, l.readable(ctx, streamName(l.cfg.Name, l.Shard(id)), core.Pos(last))
+	return last, nil
 }
 
 // directGet asks any replica of a stream for a batch of messages. pending is the
@@ -146,9 +166,18 @@ func directGet(ctx context.Context, nc *nats.Conn, stream string, request []byte
 		case "408": // invalid request
 			return nil, 0, fmt.Errorf("the server answered %s %s: %w", status, m.Header.Get("Description"), core.ErrUnavailable)
 		default:
+			if !isStatus(status) { // the end of damaged headers
+				msgs = append(msgs, m)
+				continue
+			}
 			return nil, 0, fmt.Errorf("%w: the server answered %s %s: %w", errBusy, status, m.Header.Get("Description"), core.ErrUnavailable)
 		}
 	}
+}
+
+func isStatus(s string) bool {
+	_, err := strconv.ParseUint(s, 10, 16)
+	return err == nil && len(s) == 3
 }
 
 func next(ctx context.Context, sub *nats.Subscription, timeout time.Duration) (*nats.Msg, error) {

@@ -21,8 +21,9 @@ import (
 //
 // If JetStream cannot read a block by its index, and a record that the index does not count
 // any more or the first one that it counts is damaged, it lists as lost every sequence from 1
-// to the last one that the index names. If a record has a sequence that is too high, it lists
-// all up to that one. Sequences of a log begin at about 10^15, so it would take all memory.
+// to the last one that the index names. It cannot if the length of any record is damaged, also
+// if the record only ends beyond the block. If a record has a sequence that is too high, it
+// lists all up to that one. Sequences of a log begin at about 10^15, so it would take all memory.
 // Without the index, it checks every record, and truncates the block.
 const (
 	recordHeader = 22
@@ -121,11 +122,17 @@ const headersAtOnce = 8 << 10
 // checkHeaders reads the headers of the records of f after the one with sequence last,
 // from where r is, and the whole record if its sequence is not the next one. JetStream
 // notices other damage when it reads a record.
-func checkHeaders(f io.ReadSeeker, r *bufio.Reader, key []byte, last uint64) error {
+func checkHeaders(f *os.File, r *bufio.Reader, key []byte, last uint64) error {
 	for {
 		header, err := r.Peek(recordHeader)
+		if errors.Is(err, io.EOF) && len(header) == 0 {
+			return nil
+		}
+		if errors.Is(err, io.EOF) {
+			return errRecord
+		}
 		if err != nil {
-			return nil //nolint:nilerr // the end, or the last record is cut off
+			return err
 		}
 		size, _, _, err := sizes(header)
 		if err != nil {
@@ -148,14 +155,21 @@ func checkHeaders(f io.ReadSeeker, r *bufio.Reader, key []byte, last uint64) err
 	}
 }
 
-// skip moves r, which reads f, by n bytes, perhaps beyond the end.
-func skip(f io.ReadSeeker, r *bufio.Reader, n int) error {
+// skip moves r, which reads f, by n bytes. Returns errRecord if f has not so many.
+func skip(f *os.File, r *bufio.Reader, n int) error {
 	if n <= r.Buffered() {
 		_, err := r.Discard(n)
 		return err
 	}
-	_, err := f.Seek(int64(n-r.Buffered()), io.SeekCurrent)
+	at, err := f.Seek(int64(n-r.Buffered()), io.SeekCurrent)
+	if err != nil {
+		return err
+	}
 	r.Reset(f)
+	info, err := f.Stat()
+	if err == nil && at > info.Size() {
+		err = errRecord
+	}
 	return err
 }
 
