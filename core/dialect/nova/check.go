@@ -70,8 +70,15 @@ func checkChange(e core.Entry, r *reader) error {
 			return err
 		}
 	}
-	if e.Type == typeForked {
+	switch e.Type {
+	case typeForked:
 		return CheckID(r.text("child", ""))
+	case typeTask:
+		r.limits()
+	case typeCompress:
+		if r.get("max_decisions") == nil || r.get("max_tokens") == nil {
+			return fmt.Errorf("compress has no max_decisions or no max_tokens: it would drop everything: %w", core.ErrInvalid)
+		}
 	}
 	return nil
 }

@@ -39,16 +39,27 @@ func compressed(es []core.Entry) bool {
 	return false
 }
 
-// limitsOf returns the limits that a task sets, or Nova's own.
+// limitsOf returns the limits that a task sets, and Nova's own for the others.
 func limitsOf(task core.Entry) Limits {
-	l := DefaultLimits
 	r, ok := members(task)
-	if !ok || r.get("max_tokens") == nil && r.get("max_decisions") == nil {
-		return l
+	if !ok {
+		return DefaultLimits
 	}
-	l = Limits{Decisions: int(min(r.number("max_decisions"), 1<<30)), Tokens: r.number("max_tokens")}
+	l := r.limits()
 	if r.err != nil {
 		return DefaultLimits
+	}
+	return l
+}
+
+// limits reads the limits of a line. Nova's own take the place of missing ones.
+func (r *reader) limits() Limits {
+	l := DefaultLimits
+	if r.get("max_decisions") != nil {
+		l.Decisions = int(min(r.number("max_decisions"), 1<<30))
+	}
+	if r.get("max_tokens") != nil {
+		l.Tokens = r.number("max_tokens")
 	}
 	return l
 }
