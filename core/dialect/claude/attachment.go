@@ -1,41 +1,64 @@
 package claude
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
-// noteOf returns what the agent tells the model of an attachment, or an empty
-// string if it tells nothing or the type is unknown.
-func noteOf(a jsjson.Value) string {
-	get := func(name string) string { return text(member(a, name)) }
-	switch get("type") {
-	case "hook_success":
-		event := get("hookEvent")
-		if content := get("content"); content != "" && (event == "SessionStart" || event == "UserPromptSubmit") {
-			return get("hookName") + " hook success: " + content
+// An attachment is what the agent adds to what the user said.
+type attachment struct{ v jsjson.Value }
+
+func (a attachment) member(name string) jsjson.Value { return member(a.v, name) }
+func (a attachment) get(name string) string          { return text(a.member(name)) }
+
+// notes are what the agent tells the model of an attachment, by its type. It
+// tells nothing of attachments that have no note, or an empty one.
+var notes = map[string]func(attachment) string{
+	"agent_listing_delta":       agentsNote,
+	"agent_mention":             mentionNote,
+	"async_hook_response":       lateHookNote,
+	"budget_usd":                budgetNote,
+	"compact_file_reference":    omittedNote,
+	"date_change":               dateNote,
+	"deferred_tools_delta":      toolsNote,
+	"directory":                 directoryNote,
+	"edited_text_file":          editedNote,
+	"file":                      fileNote,
+	"hook_additional_context":   contextNote,
+	"hook_blocking_error":       blockedNote,
+	"hook_stopped_continuation": stoppedNote,
+	"hook_success":              hookNote,
+	"mcp_instructions_delta":    serversNote,
+	"nested_memory":             memoryNote,
+	"output_style":              styleNote,
+	"plan_mode":                 planNote,
+	"plan_mode_exit":            planExitNote,
+	"queued_command":            queuedNote,
+	"skill_listing":             skillsNote,
+	"task_reminder":             tasksNote,
+	"ultrathink_effort":         thinkNote,
+	"workflow_keyword_request":  workflowNote,
+}
+
+// addAttachment adds what the agent tells of an attachment: a note, or pictures
+// with a text.
+func (b *request) addAttachment(a attachment) {
+	if pictures, alone := a.pictures(); len(pictures) > 0 {
+		var s string
+		if alone {
+			s = a.readCall()
+		} else {
+			s = queuedNote(a)
 		}
-	case "hook_additional_context":
-		if content := texts(member(a, "content")); len(content) > 0 {
-			return get("hookName") + " hook additional context: " + strings.Join(content, "\n")
-		}
-	case "file":
-		return fileNote(a)
-	case "edited_text_file":
-		return "Note: " + get("filename") + " was modified, either by the user or by a linter. This change was intentional, so make sure to take it into account as you proceed (ie. don't revert it unless the user asks you to). Don't tell the user this, since they are already aware. Here are the relevant changes (shown with line numbers):\n" + get("snippet")
-	case "nested_memory":
-		content := member(a, "content")
-		return "Contents of " + text(member(content, "path")) + ":\n\n" + text(member(content, "content"))
-	case "agent_listing_delta":
-		return listingNote(a)
-	case "skill_listing":
-		return "The following skills are available for use with the Skill tool:\n\n" + get("content")
-	case "queued_command":
-		return queuedNote(get("commandMode"), queuedText(member(a, "prompt")))
+		b.show(s, pictures, alone)
+		return
 	}
-	return ""
+	if f := notes[a.get("type")]; f != nil {
+		if note := f(a); note != "" {
+			b.notes = append(b.notes, note)
+		}
+	}
 }
 
 func texts(v jsjson.Value) (all []string) {
@@ -50,63 +73,77 @@ func texts(v jsjson.Value) (all []string) {
 	return all
 }
 
-// fileNote says what a file that the user mentioned holds, as if it was read.
-func fileNote(a jsjson.Value) string {
-	content := member(a, "content")
-	file := member(content, "file")
-	if !member(content, "type").Is("text") {
-		return ""
-	}
-	input := append(append([]byte(`{"file_path":`), jsjson.AppendString(nil, text(member(a, "filename")))...), '}')
-	start := 1
-	if f, ok := member(file, "startLine").Number(); ok && f >= 0 && f < 1<<31 {
-		start = int(f)
-	}
-	var b strings.Builder
-	b.WriteString("Called the Read tool with the following input: ")
-	b.Write(input)
-	b.WriteString("\nResult of calling the Read tool:\n")
-	for i, line := range strings.Split(text(member(file, "content")), "\n") {
-		if i > 0 {
-			b.WriteByte('\n')
+func agentsNote(a attachment) string {
+	var parts []string
+	if lines := texts(a.member("addedLines")); len(lines) > 0 {
+		title := "New agent types are now available for the Agent tool:\n"
+		if initial := a.member("isInitial"); initial == nil || initial.Truthy() {
+			title = "Available agent types for the Agent tool:\n"
+			if a.member("showConcurrencyNote").Truthy() {
+				lines = append(lines, "\nWhen you launch multiple agents for independent work, send them in a single message with multiple tool uses so they run concurrently.")
+			}
 		}
-		b.WriteString(strconv.Itoa(start+i) + "\t" + line)
+		parts = append(parts, title+strings.Join(lines, "\n"))
 	}
-	return b.String()
+	if gone := texts(a.member("removedTypes")); len(gone) > 0 {
+		parts = append(parts, "The following agent types are no longer available:\n- "+strings.Join(gone, "\n- ")+"\n\n"+ambient)
+	}
+	return strings.Join(parts, "\n\n")
 }
 
-func listingNote(a jsjson.Value) string {
-	lines := texts(member(a, "addedLines"))
+const ambient = "This is ambient context — do not narrate it to the user unless they ask or it is directly relevant to their request."
+
+func skillsNote(a attachment) string {
+	return "The following skills are available for use with the Skill tool:\n\n" + a.get("content")
+}
+
+func toolsNote(a attachment) string {
+	lines := texts(a.member("addedLines"))
 	if len(lines) == 0 {
 		return ""
 	}
-	note := "Available agent types for the Agent tool:\n" + strings.Join(lines, "\n")
-	if member(a, "showConcurrencyNote").Truthy() {
-		note += "\n\nWhen you launch multiple agents for independent work, send them in a single message with multiple tool uses so they run concurrently."
+	note := "The following deferred tools are now available via ToolSearch. Their schemas are NOT loaded — calling them directly will fail with InputValidationError. Use ToolSearch with query \"select:<name>[,<name>...]\" to load tool schemas before calling them:\n" + strings.Join(lines, "\n")
+	if servers := texts(a.member("pendingMcpServers")); len(servers) > 0 {
+		note += "\n\nThe following MCP servers are still connecting — their tools (typically named mcp__<server>__*) are not yet available but will appear shortly:\n" + strings.Join(servers, "\n") +
+			"\n\nIf the user's request might be served by one of these servers (even if they didn't name it explicitly), call ToolSearch with a relevant keyword — ToolSearch will wait for connecting servers and search their tools once available. Do not report a capability as unavailable without first searching."
 	}
 	return note
 }
 
-// queuedText is the text of a prompt that waited, which may be blocks.
-func queuedText(v jsjson.Value) string {
-	if s, ok := v.Text(); ok {
-		return s
+func serversNote(a attachment) string {
+	blocks := texts(a.member("addedBlocks"))
+	if len(blocks) == 0 {
+		return ""
 	}
-	var all []string
-	_ = jsjson.Each(v, func(item jsjson.Value) {
-		if s, ok := member(item, "text").Text(); ok {
-			all = append(all, s)
-		}
-	})
-	return strings.Join(all, "\n")
+	return "# MCP Server Instructions\n\nThe following MCP servers have provided instructions for how to use their tools and resources:\n\n" + strings.Join(blocks, "\n\n")
 }
 
-func queuedNote(mode, prompt string) string {
-	switch {
-	case prompt == "":
-		return ""
-	case mode == "task-notification":
-		return "[SYSTEM NOTIFICATION - NOT USER INPUT]\nThis is an automated background-task event, NOT a message from the user.\nDo NOT interpret this as user acknowledgement, confirmation, or response to any pending question.\n\n" + prompt
-	}
-	return "The user sent a new message while you were working:\n" + prompt + "\n\nIMPORTANT: After completing your current task, you MUST address the user's message above. Do not ignore it."
+func mentionNote(a attachment) string {
+	return "The user has expressed a desire to invoke the agent \"" + a.get("agentType") + "\". Please invoke the agent appropriately, passing in the required context to it. "
+}
+
+func memoryNote(a attachment) string {
+	content := a.member("content")
+	return "Contents of " + text(member(content, "path")) + ":\n\n" + text(member(content, "content"))
+}
+
+func styleNote(a attachment) string {
+	return a.get("style") + " output style is active. Remember to follow the specific guidelines for this style."
+}
+
+func dateNote(a attachment) string {
+	return "The date has changed. Today's date is now " + a.get("newDate") + ". DO NOT mention this to the user explicitly because they are already aware."
+}
+
+func budgetNote(a attachment) string {
+	amount := func(name string) string { return "$" + string(a.member(name)) }
+	return "USD budget: " + amount("used") + "/" + amount("total") + "; " + amount("remaining") + " remaining"
+}
+
+func thinkNote(attachment) string {
+	return "The user included the keyword \"ultrathink\", requesting deeper reasoning on this turn. Reason as thoroughly as the task warrants."
+}
+
+func workflowNote(attachment) string {
+	return "The user included the keyword \"ultracode\", opting this turn into multi-agent orchestration — use the Workflow tool to fulfill the request."
 }

@@ -56,11 +56,12 @@ func (t *thread) find(id string, at int) (int, bool) {
 // of a sub-agent.
 func readThread(es []core.Entry) *thread {
 	t := &thread{nodes: make([]node, 0, len(es)), unique: true}
+	var r repeated
 	for i := range es {
 		e := &es[i]
 		n, ok := nodeOf(e)
 		if e.Aside {
-			n, ok = repeatedNode(e)
+			n, ok = r.node(e)
 			t.unique = t.unique && !ok
 		}
 		if !ok {
@@ -87,13 +88,38 @@ func nodeOf(e *core.Entry) (n node, ok bool) {
 	return n, !n.sidechain
 }
 
-// repeatedNode reads a line of the main file whose uuid an earlier line has.
-func repeatedNode(e *core.Entry) (n node, ok bool) {
+// repeated reads lines of the main file whose uuid an earlier line has.
+type repeated struct {
+	pieces []byte // of a long line, so far
+	next   int    // the piece that must come next
+}
+
+// node reads an entry beside the tree. ok is false unless it completes such a line.
+func (r *repeated) node(e *core.Entry) (n node, ok bool) {
 	p, ours, err := envelope.Open(e.Line)
-	if !ours || err != nil || !isTalk(e.Type) || !p.IsLine() || p.Pieces != 1 || p.Path != mainPath {
+	if !ours || err != nil || !p.IsLine() || p.Path != mainPath {
 		return n, false
 	}
-	return readNode(p.Bytes)
+	last := p.Piece == p.Pieces-1 // only the last piece has the kind of the line
+	if last && !isTalk(e.Type) {
+		return n, false
+	}
+	if p.Pieces == 1 {
+		return readNode(p.Bytes)
+	}
+	if p.Piece == 0 {
+		r.pieces, r.next = nil, 0
+	}
+	if p.Piece != r.next {
+		return n, false
+	}
+	r.pieces, r.next = append(r.pieces, p.Bytes...), r.next+1
+	if !last {
+		return n, false
+	}
+	line := r.pieces
+	r.pieces = nil
+	return readNode(line)
 }
 
 var nodeMembers = [...]string{"type", "uuid", "parentUuid", "timestamp", "isSidechain", "message", "isApiErrorMessage"}

@@ -64,6 +64,19 @@ func TestLeaf(t *testing.T) {
 	}
 }
 
+// The agent takes the last of the lines with one uuid, however long they are.
+func TestContextTakesTheLastOfRepeatedLines(t *testing.T) {
+	t.Parallel()
+	for _, long := range []int{10, 300_000, 700_000} {
+		f := session(t,
+			prompt(0, "u0", "", "old"), prompt(1000, "u0", "", "new "+strings.Repeat("x", long)), answer(2000, "a0", "u0", "m0", words("yes")),
+		)
+		if got := sent(t, f, core.LeafAt("a0")); !strings.Contains(got, "new x") || strings.Contains(got, "old") {
+			t.Errorf("with %d characters: %.200s", long, got)
+		}
+	}
+}
+
 func TestContext(t *testing.T) {
 	t.Parallel()
 	boundary := func(head, tail, anchor string) string {
@@ -84,11 +97,23 @@ func TestContext(t *testing.T) {
 		"a killed call": {[]string{
 			prompt(0, "a", "", "one"), answer(1, "b", "a", "m", call("t1")), answer(2, "c", "b", "m", call("t2")), result(3, "r1", "b", "t1"),
 		}, "u: one | a: t1 | u: t1, Continue from where you left off. | a: No response requested."},
-		"an interrupted prompt":  {turn[:3], "u: one | a: hi | u: two | a: No response requested."},
-		"a silent answer":        {[]string{turn[0], answer(1, "b", "a", "m", words(" ")), turn[2], turn[3]}, "u: one, two | a: ho"},
-		"a compaction":           {append(turn[:4:4], boundary("d", "d", "s"), summary, prompt(60, "n", "s", "three"), answer(61, "o", "n", "m3", words("hm"))), "u: sum | a: ho | u: three | a: hm"},
-		"a lost segment":         {append(turn[:4:4], boundary("x", "d", "s"), summary, answer(61, "o", "s", "m3", words("hm"))), "u: sum | a: hm"},
-		"a segment before":       {append(turn[:4:4], boundary("a", "b", "k"), summary, answer(61, "o", "s", "m3", words("hm"))), "u: one | a: hi | u: sum | a: hm"},
+		"an interrupted prompt": {turn[:3], "u: one | a: hi | u: two | a: No response requested."},
+		"a silent answer":       {[]string{turn[0], answer(1, "b", "a", "m", words(" ")), turn[2], turn[3]}, "u: one, two | a: ho"},
+		"a compaction":          {append(turn[:4:4], boundary("d", "d", "s"), summary, prompt(60, "n", "s", "three"), answer(61, "o", "n", "m3", words("hm"))), "u: sum | a: ho | u: three | a: hm"},
+		"a lost segment":        {append(turn[:4:4], boundary("x", "d", "s"), summary, answer(61, "o", "s", "m3", words("hm"))), "u: sum | a: hm"},
+		"a segment before":      {append(turn[:4:4], boundary("a", "b", "k"), summary, answer(61, "o", "s", "m3", words("hm"))), "u: one | a: hi | u: sum | a: hm"},
+		"a branch of a preserved line": {
+			append(turn[:4:4], boundary("d", "d", "s"), summary, prompt(60, "n", "d", "three"), answer(61, "o", "n", "m3", words("hm"))),
+			"u: sum | a: ho | u: three | a: hm",
+		},
+		"a branch inside the preserved lines": {
+			append(turn[:4:4], boundary("b", "d", "s"), summary, prompt(60, "n", "b", "three"), answer(61, "o", "n", "m3", words("hm"))),
+			"u: sum | a: hi | u: three | a: hm",
+		},
+		"a branch of a line that is not preserved": {
+			append(turn[:4:4], boundary("d", "d", "s"), summary, prompt(60, "n", "b", "three"), answer(61, "o", "n", "m3", words("hm"))),
+			"u: one | a: hi | u: three | a: hm",
+		},
 		"a bridged gap":          {[]string{turn[0], turn[1], prompt(4000, "c", "gone", "two"), answer(4001, "d", "c", "m2", words("ho"))}, "u: one | a: hi | u: two | a: ho"},
 		"a gap too wide":         {[]string{turn[0], turn[1], prompt(5002, "c", "gone", "two"), answer(5003, "d", "c", "m2", words("ho"))}, "u: two | a: ho"},
 		"a cycle":                {[]string{prompt(0, "a", "b", "one"), answer(1, "b", "a", "m", words("hi"))}, "u: one | a: hi"},

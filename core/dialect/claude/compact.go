@@ -9,6 +9,9 @@ import (
 // afterCompaction returns the part of a chain that the model still sees: from
 // the last compaction on, with the lines that it preserved after their anchor.
 func (t *thread) afterCompaction(chain []int) []int {
+	if way := t.relinked(chain); way != nil {
+		return way
+	}
 	at := len(chain) - 1
 	for at >= 0 && !t.isBoundary(chain[at]) {
 		at--
@@ -29,6 +32,37 @@ func (t *thread) afterCompaction(chain []int) []int {
 	}
 	preserved = slices.DeleteFunc(preserved, func(n int) bool { return has[n] })
 	return slices.Concat(kept[:i+1], preserved, kept[i+1:])
+}
+
+// relinked returns what the model sees of a chain that leaves the last compaction
+// aside but has the first line that it preserved, which then follows the anchor.
+// It returns nil for other chains.
+func (t *thread) relinked(chain []int) []int {
+	if len(chain) == 0 {
+		return nil
+	}
+	at := chain[len(chain)-1]
+	for at >= 0 && !t.isBoundary(at) {
+		at--
+	}
+	if at < 0 || slices.Contains(chain, at) {
+		return nil
+	}
+	anchor, preserved := t.preserved(member(t.nodes[at].line, "compactMetadata"))
+	if len(preserved) == 0 {
+		return nil
+	}
+	first := slices.Index(chain, preserved[0])
+	a, ok := t.index()[anchor]
+	if first < 0 || !ok {
+		return nil
+	}
+	before := t.chain(a)
+	from := slices.Index(before, at)
+	if from < 0 {
+		return nil
+	}
+	return slices.Concat(before[from:], chain[first:])
 }
 
 func (t *thread) isBoundary(at int) bool {

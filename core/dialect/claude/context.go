@@ -11,8 +11,8 @@ import (
 )
 
 // Context returns the messages of the request with which the agent would
-// continue at leaf, without the next prompt and what depends on the host. A
-// last message of the user ends as it does if that prompt follows.
+// continue at leaf, without the next prompt, what follows it, and what depends on
+// the host. A last message of the user ends as it does if that prompt follows.
 func (d Dialect) Context(es []core.Entry, leaf core.Leaf) (json.RawMessage, error) {
 	if leaf.IsDefault() {
 		leaf = d.Leaf(es)
@@ -27,17 +27,21 @@ func (d Dialect) Context(es []core.Entry, leaf core.Leaf) (json.RawMessage, erro
 		way = t.withParallel(t.afterCompaction(t.chain(at)))
 	}
 	b := request{calls: t.calls(way), messages: make([]message, 0, len(way)+2)}
-	for _, n := range way {
+	ending, end := t.ending(way, b.calls)
+	for _, n := range way[:end] {
 		b.add(&t.nodes[n])
 	}
-	b.resume(t, way)
+	b.resume(ending)
+	for _, n := range way[end:] {
+		b.add(&t.nodes[n])
+	}
 	return b.json(), nil
 }
 
 // resume adds what the agent itself adds if the conversation does not end with
 // an answer.
-func (b *request) resume(t *thread, way []int) {
-	switch t.ending(way, b.calls) {
+func (b *request) resume(e ending) {
+	switch e {
 	case endsInTurn:
 		b.user(textBlock("Continue from where you left off."))
 		b.assistant("", textBlock("No response requested."))
@@ -54,31 +58,36 @@ const (
 	endsInTurn                 // a tool was called, or more than the prompt is there
 )
 
-// ending returns how the conversation on way ends.
-func (t *thread) ending(way []int, calls callSet) ending {
+// ending returns how the conversation on way ends, and how many lines of way are
+// before that end. Lines of local commands may follow it.
+func (t *thread) ending(way []int, calls callSet) (ending, int) {
+	end, noted := len(way), false
 	for i := len(way) - 1; i >= 0; i-- {
 		n := &t.nodes[way[i]]
 		switch n.kind {
 		case "assistant":
 			switch {
 			case n.apiError && i > 0 && t.nodes[way[i-1]].kind == "attachment":
-				return endsInTurn
+				return endsInTurn, end
 			case n.apiError:
-				return endsInAnswer
+				return endsInAnswer, end
 			case !n.isUnanswered(calls):
-				return endsInAnswer
+				return endsInAnswer, end
 			}
 		case "user":
-			return n.ending()
+			if noted {
+				return endsInTurn, end
+			}
+			return n.ending(), end
 		case "attachment":
-			return endsInTurn
+			noted = true
 		case "system":
-			if member(n.line, "subtype").Is("local_command") {
-				return endsInPrompt
+			if !noted {
+				end = i
 			}
 		}
 	}
-	return endsInAnswer
+	return endsInAnswer, end
 }
 
 // isUnanswered reports whether n is nothing but calls without results, which are

@@ -20,7 +20,9 @@ type message struct {
 	role   string
 	id     string // of an answer
 	blocks []block
-	plain  bool // one line of the user, whose content is a text
+	plain  bool         // one line of the user, whose content is a text
+	before jsjson.Value // a text that is a message of the user before this one
+	shown  int          // number of blocks that end with pictures that attachments show
 	note   string
 }
 
@@ -38,9 +40,7 @@ func (b *request) add(n *node) {
 			b.user(plainBlock(content))
 		}
 	case "attachment":
-		if note := noteOf(member(n.line, "attachment")); note != "" {
-			b.notes = append(b.notes, note)
-		}
+		b.addAttachment(attachment{member(n.line, "attachment")})
 	}
 }
 
@@ -131,6 +131,9 @@ func (b *request) merged() []message {
 		switch {
 		case m.isEmpty():
 		case m.role == "user" && len(b.messages) > 0 && b.messages[len(b.messages)-1].role == "user":
+			if m.before != nil {
+				b.user(plainBlock(m.before))
+			}
 			b.user(m.blocks...)
 		default:
 			b.messages = append(b.messages, m)
@@ -141,9 +144,9 @@ func (b *request) merged() []message {
 
 // json returns the messages. The first is not a plain text, because the agent
 // puts what it reads from the host before it; nor is the last if it is the
-// user's, because the next prompt becomes part of it.
+// user's, because the next prompt becomes part of it. Pending notes follow that
+// prompt and are left out.
 func (b *request) json() json.RawMessage {
-	b.flush()
 	all := b.merged()
 	size := 0
 	for i := range all {
@@ -170,7 +173,7 @@ func (b *request) json() json.RawMessage {
 
 // size is about how long the message is.
 func (m *message) size() int {
-	n := len(`{"role":"assistant","content":[]},`) + len(m.note)
+	n := len(`{"role":"assistant","content":[]},`) + len(m.note) + len(m.before)
 	for i := range m.blocks {
 		b := &m.blocks[i]
 		n += len(b.whole) + 1
@@ -182,6 +185,9 @@ func (m *message) size() int {
 }
 
 func (m *message) append(out []byte) []byte {
+	if m.before != nil {
+		out = append(append(append(out, `{"role":"user","content":`...), m.before...), "},"...)
+	}
 	out = append(append(append(out, `{"role":"`...), m.role...), `","content":`...)
 	switch {
 	case m.role == "system":
