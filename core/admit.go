@@ -13,7 +13,8 @@ type Proposal struct {
 	// still its own, the writer is fenced, even if the head is free by now.
 	Claimed bool
 	// Loose admits what a file may contain and an API caller may not send: a
-	// line without an id, a parent that is nowhere, an id used twice.
+	// line without an id, a parent that is nowhere, an id that two of the lines
+	// have.
 	Loose bool
 	// After is where the caller last saw the session: the head must not have
 	// moved since. Nil for any position.
@@ -177,7 +178,7 @@ func (s *State) admitLine(p Proposal, e *Entry, taken bool, last Entry, mine map
 	if s.Redacted[e.ID] {
 		return fmt.Errorf("this entry was redacted, its id takes no other bytes: %w", ErrConflict)
 	}
-	if p.Loose {
+	if _, stored := s.Index(e.ID); p.Loose && !stored {
 		return nil
 	}
 	if taken {
