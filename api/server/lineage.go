@@ -250,11 +250,8 @@ func checkKind(word string) error {
 }
 
 func (s *Server) fork(w http.ResponseWriter, r *http.Request) error {
-	var q api.ForkRequest
-	if err := readJSON(r, &q); err != nil {
-		return err
-	}
-	if err := checkText(q.At, q.CWD, q.By); err != nil {
+	q, err := forkRequest(r)
+	if err != nil {
 		return err
 	}
 	if err := checkText(r.Header.Get(api.HeaderIdempotency)); err != nil {
@@ -292,4 +289,23 @@ func (s *Server) fork(w http.ResponseWriter, r *http.Request) error {
 	}
 	s.cfg.Cache.Put(sess)
 	return s.created(w, sess)
+}
+
+// forkRequest reads the body of a request to fork. An empty entry is refused: a
+// variable of the caller that is not set must not fork the end.
+func forkRequest(r *http.Request) (api.ForkRequest, error) {
+	var q struct {
+		api.ForkRequest
+		At *string `json:"at"`
+	}
+	if err := readJSON(r, &q); err != nil {
+		return q.ForkRequest, err
+	}
+	if q.At != nil {
+		q.ForkRequest.At = *q.At
+		if *q.At == "" {
+			return q.ForkRequest, fmt.Errorf(`at is empty; send the id of an entry, "null" for before all entries, or no at: %w`, core.ErrInvalid)
+		}
+	}
+	return q.ForkRequest, checkText(q.ForkRequest.At, q.CWD, q.By)
 }

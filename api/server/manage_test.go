@@ -94,6 +94,8 @@ func TestCreateRefusesAKeyOfAnotherRequest(t *testing.T) {
 		{"/v1/sessions", `{"cwd":"/w"}`, `{"cwd":"/w","dialect":"operator"}`},
 		{"/v1/sessions/session-one/fork", `{}`, `{"cwd":"/other"}`},
 		{"/v1/sessions/session-one/fork", `{}`, `{"kind":"branch"}`},
+		{"/v1/sessions/session-one/fork", `{"at":"a"}`, `{"at":"null"}`},
+		{"/v1/sessions/session-one/fork", `{"at":"a","kind":"detach"}`, `{"at":"null","kind":"detach"}`},
 		{"/v1/sessions", whole, strings.Replace(whole, `"id":"b"`, `"id":"c"`, 1)},
 	} {
 		kind := "application/json"
@@ -105,6 +107,18 @@ func TestCreateRefusesAKeyOfAnotherRequest(t *testing.T) {
 			if res, body := n.request(t, http.MethodPost, c[0], c[1+j%2], headers...); res.StatusCode != want {
 				t.Errorf("%s %s: %d %s, want %d", c[0], c[1+j%2], res.StatusCode, body, want)
 			}
+		}
+	}
+}
+
+// A variable of the caller that is not set must not fork the end of main.
+func TestForkRefusesAnEmptyEntry(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	n.importText(t, file(header, message("a", "", "one")))
+	for body, want := range map[string]int{`{"at":""}`: http.StatusBadRequest, `{"at":5}`: http.StatusBadRequest, `{"at":"a"}`: http.StatusCreated} {
+		if res, answer := n.request(t, http.MethodPost, "/v1/sessions/session-one/fork", body); res.StatusCode != want {
+			t.Errorf("%s: %d %s, want %d", body, res.StatusCode, answer, want)
 		}
 	}
 }
