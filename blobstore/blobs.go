@@ -91,14 +91,24 @@ func (b *Blobs) write(ctx context.Context, ref Ref, p []byte) (Ref, error) {
 	return ref, nil
 }
 
+type uncached struct{}
+
+// WithoutCache returns a context in which Get reads from the Bucket, to find out what
+// is there.
+func WithoutCache(ctx context.Context) context.Context {
+	return context.WithValue(ctx, uncached{}, true)
+}
+
 // Get returns the bytes of the blob, ErrNotFound, or ErrCorrupt if the stored
 // bytes do not match ref. The caller owns the slice.
 func (b *Blobs) Get(ctx context.Context, ref Ref) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, opError("get", ref, err)
 	}
-	if p, ok := b.Cached(ref); ok {
-		return p, nil
+	if ctx.Value(uncached{}) == nil {
+		if p, ok := b.Cached(ref); ok {
+			return p, nil
+		}
 	}
 	r, err := b.Open(ctx, ref)
 	if err != nil {

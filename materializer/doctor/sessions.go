@@ -77,6 +77,7 @@ func (d *Doctor) stale(ctx context.Context, f *finder, id core.SessionID, h hold
 type kept struct {
 	seqs    []uint64 // of whole ones
 	changes []uint64
+	objects []object
 	bytes   int64
 }
 
@@ -95,21 +96,35 @@ func (k *kept) has(row *catalog.Row) bool {
 // and those being written.
 const manySnapshots = 4
 
-// snapshots compares the bucket with the rows and the log. It reads the names of
-// all snapshots, not their content.
+// snapshots compares the bucket with the rows and the log. It reads the names of all
+// snapshots, and the content of some that are needed.
 func (d *Doctor) snapshots(ctx context.Context, f *finder, held holdings) (string, error) {
 	all, objects, err := d.keptSnapshots(ctx)
 	if err != nil {
 		return "", err
 	}
 	var old, oldBytes int64
+	var some sample
+	var missing []core.SessionID
 	for row, err := range d.Directory.Rows(ctx) {
 		if err != nil {
 			return "", err
 		}
 		k := all[row.ID]
-		if row.Snapshot > 0 && !row.Erased && !k.has(&row) {
+		if row.Snapshot == 0 || row.Erased {
+			continue
+		}
+		for _, o := range k.needed(&row) {
+			some.add(o)
+		}
+		if !k.has(&row) {
+			missing = append(missing, row.ID)
 			f.addTreatable(report.Danger, string(row.ID), fmt.Sprintf("its snapshot of record %d is missing", row.Snapshot), "sessctl verify --repair "+string(row.ID), d.repair(row.ID))
+		}
+	}
+	for _, id := range missing[:min(len(missing), verifiedMost)] { // status names them then
+		if _, err := d.Verifier.Verify(ctx, id); ctx.Err() != nil {
+			return "", err
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(all)) {
@@ -133,7 +148,8 @@ func (d *Doctor) snapshots(ctx context.Context, f *finder, held holdings) (strin
 	if old > 0 {
 		f.add(report.Note, "snapshots", fmt.Sprintf("%s, superseded by later ones, %s", count(int(old), "snapshot", "snapshots"), sizeOf(oldBytes)), "they are deleted automatically, snapshots.grace after a later one was written")
 	}
-	return count(objects, "object", "objects"), nil
+	read, err := d.contents(ctx, f, &some)
+	return fmt.Sprintf("%s; read %d of %d that are needed", count(objects, "object", "objects"), read, some.of), err
 }
 
 func (d *Doctor) keptSnapshots(ctx context.Context) (map[core.SessionID]kept, int, error) {
@@ -154,6 +170,7 @@ func (d *Doctor) keptSnapshots(ctx context.Context) (map[core.SessionID]kept, in
 		} else {
 			k.seqs = append(k.seqs, seq)
 		}
+		k.objects = append(k.objects, object{core.SessionID(id), o.Key, o.Size})
 		k.bytes += o.Size
 		all[core.SessionID(id)] = k
 		objects++

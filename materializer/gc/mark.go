@@ -155,10 +155,10 @@ func (n names) state(st *core.State) {
 }
 
 // record adds a record: its body as a blob, the text of its body, and the manifest
-// of a checkpoint. A missing body references nothing: a session that can be read
-// does not need it.
+// of a checkpoint. A missing body references nothing. If a snapshot covers it, the
+// session can be read without it, but not as it was before.
 func (n names) record(ctx context.Context, z *storage.Lazy) error {
-	n.mention(z.Packed.Spill())
+	n.need(z.Packed.Spill())
 	body, err := z.Body(ctx)
 	if errors.Is(err, core.ErrCorrupt) && !z.Packed.Spill().IsZero() {
 		return nil

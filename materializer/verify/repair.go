@@ -87,10 +87,20 @@ func (v *Verifier) repairBlobs(ctx context.Context, r *report.Verification, in *
 	return nil
 }
 
-// repairBodies writes bodies again that an open session has in memory.
-func (v *Verifier) repairBodies(ctx context.Context, r *report.Verification, _ *engine.Inspection) error {
+// repairBodies writes bodies again that this node's caches or an open session have.
+func (v *Verifier) repairBodies(ctx context.Context, r *report.Verification, in *engine.Inspection) error {
 	if !has(r, Body) {
 		return nil
+	}
+	for z, err := range v.Log.Scan(ctx, r.Session, 0, in.Last.Pos) {
+		if err != nil {
+			break // the report has it
+		}
+		if b, ok := v.Blobs.Cached(blobstore.Ref(z.Packed.Spill())); ok {
+			if err := v.rewrite(ctx, b); err != nil {
+				return err
+			}
+		}
 	}
 	s, err := v.Cache.Get(ctx, r.Session)
 	if err != nil {

@@ -76,7 +76,7 @@ func corruption(r *report.Verification, err error) error {
 }
 
 func (v *Verifier) look(ctx context.Context, id core.SessionID) (*report.Verification, *engine.Inspection, error) {
-	in, err := v.Sessions.Inspect(ctx, id)
+	in, err := v.Sessions.Inspect(blobstore.WithoutCache(ctx), id)
 	if errors.Is(err, core.ErrNotFound) {
 		r := &report.Verification{Session: id, Problems: []report.Problem{}}
 		if lerr := v.lost(ctx, r); lerr == nil && len(r.Problems) > 0 {

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -50,12 +51,63 @@ func TestDoctorReportsAndRepairs(t *testing.T) {
 		}
 		return nil
 	})
+	if st, err := c.Status(harness.Timeout(t)); err != nil || st.Healthy {
+		t.Errorf("status: %+v, %v", st, err)
+	}
 	fixed := examine(true)
 	if !slices.ContainsFunc(fixed.Findings, func(f report.Finding) bool { return f.Repaired }) {
 		t.Errorf("not repaired: %+v", fixed.Findings)
 	}
 	if r := examine(false); worst(r) != report.Note {
 		t.Errorf("findings after the repair: %+v", r.Findings)
+	}
+	if st, err := c.Status(harness.Timeout(t)); err != nil || !st.Healthy {
+		t.Errorf("status after the repair: %+v, %v", st, err)
+	}
+	intact(t, c, id)
+}
+
+func TestDoctorNamesCorruptSnapshots(t *testing.T) {
+	t.Parallel()
+	node := harness.StartNode(t)
+	host := harness.NewHost(t, node)
+	c := node.Client()
+	id := importFile(t, c, harness.NewFile(t, harness.Shape{Turns: 5}))
+	if _, err := c.Checkpoint(harness.Timeout(t), id); err != nil {
+		t.Fatal(err)
+	}
+	objects, err := filepath.Glob(filepath.Join(node.Data, "blobs", "snapshots", "*", id, "*"))
+	if err != nil || len(objects) == 0 {
+		t.Fatal(objects, err)
+	}
+	for _, path := range objects {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b[len(b)/2] ^= 1
+		if err := errors.Join(os.Chmod(path, 0o600), os.WriteFile(path, b, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	harness.Await(t, "the row that speaks of the snapshot", func() error {
+		r := host.Sessctl(t, "doctor")
+		if r.Code != 8 || !strings.Contains(r.Out, "is corrupt") || !strings.Contains(r.Out, "hint: sessctl verify --repair "+id) {
+			return fmt.Errorf("sessctl doctor: %s", r)
+		}
+		return nil
+	})
+	if st, err := c.Status(harness.Timeout(t)); err != nil || st.Healthy {
+		t.Errorf("status: %+v, %v", st, err)
+	}
+	if r := host.Sessctl(t, "verify", "--repair", id); r.Code != 0 {
+		t.Errorf("sessctl verify --repair: %s", r)
+	}
+	if r := host.Sessctl(t, "doctor"); strings.Contains(r.Out, "is corrupt") {
+		t.Errorf("sessctl doctor after the repair: %s", r)
+	}
+	if st, err := c.Status(harness.Timeout(t)); err != nil || !st.Healthy {
+		t.Errorf("status after the repair: %+v, %v", st, err)
 	}
 	intact(t, c, id)
 }
