@@ -39,6 +39,9 @@ type Manifest struct {
 	// Parts are what the snapshot consists of, in order, unless it is one
 	// object.
 	Parts []Part `json:"parts,omitempty"`
+	// Window has those of the lines that contexts at the end of main are made of, so
+	// that a reader of these needs no other lines. Optional.
+	Window *WindowPart `json:"window,omitempty"`
 
 	Origin    Origin           `json:"origin"`
 	Heads     map[string]*Head `json:"heads"`

@@ -23,6 +23,10 @@ type Draft struct {
 	// FormerParts are the parts of the previous snapshot that this one may share. Its
 	// manifest names those that it uses. Empty if it must not share any.
 	FormerParts []core.Part
+	// Window has the plain bytes of a core.WindowPart, and Before its number. Empty if the
+	// manifest must have none.
+	Window []byte
+	Before int
 
 	coversTo       core.Pos // of the last record it covers
 	gen            uint64
@@ -37,6 +41,9 @@ var ErrStaleDraft = fmt.Errorf("the snapshot's base is no longer the latest: %w"
 // isStale reports whether parts of the draft may be deleted, or its manifest may
 // have lines that were redacted since.
 func (d *Draft) isStale(st *core.State) bool {
+	if d.Manifest.Window != nil && st.RedactedAfter(d.Manifest.Seq) {
+		return true
+	}
 	if len(d.Manifest.Parts) == 0 {
 		return false
 	}
@@ -51,7 +58,10 @@ func (s *Session) Draft(object func(seq uint64, sum core.Digest) string) *Draft 
 	plain := s.st.Render()
 	m := s.st.Manifest(plain, object(s.st.Seq, core.DigestOf(plain)))
 	kept := m.Reuse(s.st)
+	window, before := windowOf(s.st, len(plain))
 	return &Draft{
+		Window:         window,
+		Before:         before,
 		Manifest:       m,
 		Plain:          plain,
 		Reused:         kept,

@@ -207,6 +207,7 @@ func (ss *Sessions) loadCheckpoint(ctx context.Context, id core.SessionID, r *co
 	if err := m.Known(); err != nil {
 		return nil, nil, err
 	}
+	m.Window = nil // for those who do not read the snapshot
 	plain, checked, err := ss.cfg.Snapshots.Load(ctx, m)
 	if err != nil {
 		return nil, nil, fmt.Errorf("snapshot %s: %w", m.Object, err)

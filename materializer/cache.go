@@ -77,6 +77,15 @@ func (c *Cache) Fresh(ctx context.Context, id core.SessionID) (*engine.Session, 
 	return s, err
 }
 
+// Window returns the end of a session as Fresh would return it, nil if it is not enough
+// or the session is in memory.
+func (c *Cache) Window(ctx context.Context, id core.SessionID) *core.Window {
+	if c.kept(id) != nil {
+		return nil
+	}
+	return c.sessions.Window(ctx, id)
+}
+
 // Get returns the session from memory, or loads it. Its state may lag behind the
 // log.
 func (c *Cache) Get(ctx context.Context, id core.SessionID) (*engine.Session, error) {

@@ -169,6 +169,23 @@ func isRecord(m *core.Manifest) bool {
 	return err == nil && len(body) <= stream.SpillSize
 }
 
+// addWindow puts the window of d into its manifest, if that remains a record.
+func addWindow(d *engine.Draft) error {
+	if len(d.Window) == 0 {
+		return nil
+	}
+	p := core.Part{Size: int64(len(d.Window)), SHA256: core.DigestOf(d.Window)}
+	packed, err := snapshot.PackPart(&p, d.Window)
+	if err != nil {
+		return err
+	}
+	p.Inline = packed
+	if d.Manifest.Window = (&core.WindowPart{Part: p, Before: d.Before}); !isRecord(d.Manifest) {
+		d.Manifest.Window = nil
+	}
+	return nil
+}
+
 // compose returns the bytes of m's parts. It does not compare their digest.
 func (s *Snapshots) compose(ctx context.Context, m *core.Manifest) ([]byte, error) {
 	return snapshot.Compose(ctx, m, func(ctx context.Context, p core.Part) ([]byte, error) {

@@ -76,8 +76,17 @@ func (s *Snapshots) put(ctx context.Context, key string, packed []byte) error {
 
 // Keep makes d's snapshot durable, and sets where it is in the manifest. If the
 // object exists and can be read, it stays. If the session has not grown enough for
-// a whole snapshot, the new one rests on the former one, if that can be read.
+// a whole snapshot, the new one rests on the former one, if that can be read. The
+// manifest gets the draft's window, unless it would become too large for a record.
 func (s *Snapshots) Keep(ctx context.Context, d *engine.Draft) error {
+	if err := s.keepLines(ctx, d); err != nil {
+		return err
+	}
+	return addWindow(d)
+}
+
+// keepLines is Keep for the snapshot alone.
+func (s *Snapshots) keepLines(ctx context.Context, d *engine.Draft) error {
 	if d.WasRead {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -163,36 +164,17 @@ func (s *Server) context(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	sess, err := s.session(r)
+	c, ok := s.contextOfWindow(r, p)
+	if !ok {
+		c, err = s.contextOfSession(r, p)
+	}
 	if err != nil {
 		return err
 	}
-	if err := reserve(r, sess); err != nil {
-		return err
-	}
-	var built json.RawMessage
-	var es []core.Entry
-	external := false
-	err = viewAt(r, sess, func(st *core.State) error {
-		leaf, err := leafOf(st, r)
-		if err != nil {
-			return err
-		}
-		v, err := viewOf(st, p, leaf)
-		if err != nil {
-			return err
-		}
-		es, external = st.Entries, v.Dialect.ImageStore() != ""
-		w.Header().Set(api.HeaderCursor, st.Cursor().String())
-		built, err = v.Dialect.Context(v.Entries, v.Leaf)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	own := image.OwnBlobs(es)
+	w.Header().Set(api.HeaderCursor, c.cursor.String())
+	built, own := c.json, image.OwnBlobs(c.entries)
 	out := image.EscapeForeign(built, own)
-	if external {
+	if c.external {
 		out, err = s.cfg.Sessions.Resolve(r.Context(), out, callerOf(r.Context()).readable(own))
 	} else {
 		out, err = s.cfg.Sessions.Inline(r.Context(), out)
@@ -204,6 +186,73 @@ func (s *Server) context(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return answerRaw(w, http.StatusOK, out)
+}
+
+// A builtContext is a context and the entries that it may be made of.
+type builtContext struct {
+	json     json.RawMessage
+	entries  []core.Entry
+	cursor   core.Cursor
+	external bool // the agent keeps images apart
+}
+
+func (s *Server) contextOfSession(r *http.Request, p dialect.Profile) (c builtContext, err error) {
+	sess, err := s.session(r)
+	if err != nil {
+		return c, err
+	}
+	if err := reserve(r, sess); err != nil {
+		return c, err
+	}
+	err = viewAt(r, sess, func(st *core.State) error {
+		leaf, err := leafOf(st, r)
+		if err != nil {
+			return err
+		}
+		v, err := viewOf(st, p, leaf)
+		if err != nil {
+			return err
+		}
+		c = builtContext{entries: st.Entries, cursor: st.Cursor(), external: v.Dialect.ImageStore() != ""}
+		c.json, err = v.Dialect.Context(v.Entries, v.Leaf)
+		return err
+	})
+	return c, err
+}
+
+// contextOfWindow is contextOfSession for a session that is not in memory, without
+// loading all of it. It returns false if that is not possible, or would not certainly
+// have the same result.
+func (s *Server) contextOfWindow(r *http.Request, p dialect.Profile) (c builtContext, ok bool) {
+	options, err := readOptionsOf(r)
+	if err != nil || options.Strict || p.Dialect != nil || r.URL.Query().Has("at") {
+		return c, false
+	}
+	id, err := core.ParseSessionID(r.PathValue("id"))
+	if err != nil || callerOf(r.Context()).mayUse(id) != nil {
+		return c, false
+	}
+	ctx, cancel := openContext(r)
+	defer cancel()
+	win := s.cfg.Cache.Window(ctx, id)
+	if win == nil || options.Seen != (core.Cursor{}) && options.Seen != win.State.Cursor() || memory.Grow(ctx, builtFactor*win.State.Size()) != nil {
+		return c, false
+	}
+	leaf, err := leafOf(win.State, r)
+	if err != nil {
+		return c, false
+	}
+	c.entries, c.cursor = win.State.Entries, win.State.Cursor()
+	if c.json, ok = win.Context(leaf); !ok {
+		return c, false
+	}
+	// Other entries may own an image that only seems to be one here.
+	own := image.OwnBlobs(c.entries)
+	c.external = win.State.Dialect.ImageStore() != ""
+	if c.external {
+		own = func(core.Digest) bool { return false }
+	}
+	return c, bytes.Equal(image.EscapeForeign(c.json, own), c.json)
 }
 
 func (s *Server) entries(w http.ResponseWriter, r *http.Request) error {

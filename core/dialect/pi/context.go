@@ -135,36 +135,58 @@ func appendSettings(b []byte, path []core.Entry) (json.RawMessage, error) {
 }
 
 func thinkingAt(path []core.Entry) (jsjson.Value, error) {
-	for i := len(path) - 1; i >= 0; i-- {
-		if path[i].Type != "thinking_level_change" {
-			continue
-		}
-		o, err := jsonl.Object(path[i])
-		return o.Get("thinkingLevel"), err
+	at := lastThinking(path)
+	if at < 0 {
+		return jsjson.Value(`"off"`), nil
 	}
-	return jsjson.Value(`"off"`), nil
+	o, err := jsonl.Object(path[at])
+	return o.Get("thinkingLevel"), err
+}
+
+// lastThinking returns the index of the last entry that sets the thinking level,
+// -1 without one.
+func lastThinking(path []core.Entry) int {
+	at := len(path) - 1
+	for at >= 0 && path[at].Type != "thinking_level_change" {
+		at--
+	}
+	return at
 }
 
 func modelAt(path []core.Entry) (jsjson.Value, error) {
-	for i := len(path) - 1; i >= 0; i-- {
-		switch path[i].Type {
+	at := lastModel(path)
+	if at < 0 {
+		return jsjson.Value("null"), nil
+	}
+	o, err := jsonl.Object(path[at])
+	if err != nil {
+		return nil, err
+	}
+	if path[at].Type == "model_change" {
+		return model(o.Get("provider"), o.Get("modelId"))
+	}
+	m, _ := jsonl.Nested(o.Get("message"))
+	return model(m.Get("provider"), m.Get("model"))
+}
+
+// lastModel returns the index of the last entry that chooses a model, or that a
+// model answered, -1 without one. An entry that cannot be read counts.
+func lastModel(path []core.Entry) int {
+	for at := len(path) - 1; at >= 0; at-- {
+		switch path[at].Type {
 		case "model_change":
-			o, err := jsonl.Object(path[i])
-			if err != nil {
-				return nil, err
-			}
-			return model(o.Get("provider"), o.Get("modelId"))
+			return at
 		case "message":
-			o, err := jsonl.Object(path[i])
+			o, err := jsonl.Object(path[at])
 			if err != nil {
-				return nil, err
+				return at
 			}
 			if m, ok := jsonl.Nested(o.Get("message")); ok && m.Get("role").Is("assistant") {
-				return model(m.Get("provider"), m.Get("model"))
+				return at
 			}
 		}
 	}
-	return jsjson.Value("null"), nil
+	return -1
 }
 
 func model(provider, id jsjson.Value) (jsjson.Value, error) {
