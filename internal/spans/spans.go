@@ -62,3 +62,17 @@ func With(ctx context.Context, text string) context.Context {
 	}
 	return propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{header: text})
 }
+
+type seedKey struct{}
+
+// WithSeed returns ctx for the root of a trace whose ids are derived from seed: the same
+// trace, sent again, has the same ids.
+func WithSeed(ctx context.Context, seed string) context.Context {
+	return context.WithValue(ctx, seedKey{}, seed)
+}
+
+// SeedOf returns the seed of ctx, empty if it has none.
+func SeedOf(ctx context.Context) string {
+	seed, _ := ctx.Value(seedKey{}).(string)
+	return seed
+}

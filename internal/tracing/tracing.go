@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
@@ -46,6 +47,20 @@ func Start(ctx context.Context, env func(string) string, n Node) (*Sender, error
 	if !enabled(env) {
 		return &Sender{}, nil
 	}
+	exporter, err := newExporter(ctx, env)
+	if err != nil {
+		return nil, err
+	}
+	where, err := newResource(ctx, attribute.String("service.name", "sessnode"), attribute.String("service.version", n.Version),
+		attribute.String("service.instance.id", n.Name))
+	if err != nil {
+		return nil, err
+	}
+	return &Sender{sdk.NewTracerProvider(sdk.WithBatcher(exporter), sdk.WithResource(where))}, nil
+}
+
+// newExporter returns what sends spans to the collector of the environment.
+func newExporter(ctx context.Context, env func(string) string) (*otlptrace.Exporter, error) {
 	for _, key := range []string{"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"} {
 		if p := env(key); p != "" && p != "http/protobuf" {
 			return nil, fmt.Errorf("%s is %.64q; only http/protobuf is supported", key, p)
@@ -55,14 +70,17 @@ func Start(ctx context.Context, env func(string) string, n Node) (*Sender, error
 	if err != nil {
 		return nil, fmt.Errorf("traces: %w", err)
 	}
-	// The environment comes last, so it takes precedence.
-	where, err := resource.New(ctx, resource.WithAttributes(
-		attribute.String("service.name", "sessnode"), attribute.String("service.version", n.Version), attribute.String("service.instance.id", n.Name),
-	), resource.WithTelemetrySDK(), resource.WithFromEnv())
+	return exporter, nil
+}
+
+// newResource returns the description of the sender. The environment comes last, so it
+// takes precedence.
+func newResource(ctx context.Context, attrs ...attribute.KeyValue) (*resource.Resource, error) {
+	where, err := resource.New(ctx, resource.WithAttributes(attrs...), resource.WithTelemetrySDK(), resource.WithFromEnv())
 	if err != nil {
 		return nil, fmt.Errorf("traces: OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
-	return &Sender{sdk.NewTracerProvider(sdk.WithBatcher(exporter), sdk.WithResource(where))}, nil
+	return where, nil
 }
 
 // Tracer returns the tracer of the node.

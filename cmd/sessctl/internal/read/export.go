@@ -24,7 +24,9 @@ that agent has no trees, only the path to the head is kept (or to --leaf, or of
 --head). Data that the format cannot represent is listed.
 
 With --as html it writes a page to read, with the images in it, which opens without
-a node and without a network.
+a node and without a network. With --as atif it writes one JSON document in the Agent
+Trajectory Interchange Format, for evaluations and training: the path to the head in
+steps, without sub-agents, with images as data URLs.
 
 With --home it writes all files of the session, such as the transcripts of
 sub-agents, below a copy of the agent's home (Claude Code: ~/.claude), for the
@@ -49,6 +51,9 @@ sessctl export 019a --home ~/.claude --cwd ~/work`,
 			if f.as == asHTML {
 				return a.exportHTML(ctx, args[0], f)
 			}
+			if f.as == asATIF {
+				return a.exportATIF(ctx, args[0], f)
+			}
 			if f.as != "" {
 				return a.exportAs(ctx, args[0], f)
 			}
@@ -62,7 +67,7 @@ sessctl export 019a --home ~/.claude --cwd ~/work`,
 	cmd.Flags().StringVar(&f.home, "home", "", "write all files of the session below `DIR`, as the agent keeps them below its home")
 	cmd.Flags().StringVar(&f.cwd, "cwd", "", "with --home: the `DIR` in which the agent will continue (default: that of the session)")
 	cmd.Flags().BoolVar(&f.original, "original", false, "write the file as it was imported")
-	cmd.Flags().StringVar(&f.as, "as", "", "convert it to the file format of the agent `NAME`, or to html")
+	cmd.Flags().StringVar(&f.as, "as", "", "convert it to the file format of the agent `NAME`, to html or to atif")
 	f.view.Add(cmd)
 	a.Demand.Add(cmd)
 	return cmd

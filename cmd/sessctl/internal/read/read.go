@@ -30,6 +30,7 @@ func Commands(c *cli.App) []*cobra.Command {
 		searchCmd(a),
 		secretsCmd(a),
 		tailCmd(a),
+		traceCmd(a),
 		treeCmd(a),
 		usageCmd(a),
 	}
