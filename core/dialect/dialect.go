@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/acp"
 	"github.com/sesslog/sesslog/core/dialect/bytestream"
 	"github.com/sesslog/sesslog/core/dialect/claude"
 	"github.com/sesslog/sesslog/core/dialect/codex"
@@ -24,6 +25,7 @@ import (
 // The first row of a dialect has the rules of the newest version known of its
 // agent, and its name is the dialect's.
 var table = []Profile{
+	{Name: "acp", Dialect: acp.Dialect{}, family: "acp"},
 	{Name: "bytestream", Dialect: bytestream.Dialect{}, family: "bytestream"},
 	{Name: "openrath", Dialect: openrath.Dialect{}, family: "openrath"},
 	{Name: "codex", Dialect: codex.Dialect{}, family: "codex"},

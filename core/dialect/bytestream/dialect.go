@@ -35,24 +35,7 @@ func (Dialect) Detect(data []byte) bool {
 
 // File reads a header and the lines after it.
 func (d Dialect) File(data []byte) (*core.File, error) {
-	first, rest, _ := bytes.Cut(data, []byte("\n"))
-	h, err := d.Header(first)
-	if err != nil {
-		return nil, err
-	}
-	f := &core.File{Dialect: name, Header: h, Version: fmt.Sprint(Version)}
-	for n := 2; len(rest) > 0; n++ {
-		var line []byte
-		line, rest, _ = bytes.Cut(rest, []byte("\n"))
-		e, err := d.Entry(line)
-		if err != nil {
-			f.Skipped = append(f.Skipped, core.BadLine{Line: n, Error: err.Error()})
-			continue
-		}
-		f.Entries, f.Lines = append(f.Entries, e), append(f.Lines, n)
-	}
-	f.Exact = bytes.Equal(core.Lines(h.Before(f.Entries)), data)
-	return f, nil
+	return frame.File(d, data, fmt.Sprint(Version))
 }
 
 // Header reads a header line.

@@ -1,6 +1,7 @@
 package frame
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 
@@ -57,4 +58,26 @@ func (Sequence) Tree(es []core.Entry) []display.TreeNode {
 // Rows returns a copy of es without those that are aside.
 func Rows(es []core.Entry) []core.Entry {
 	return slices.DeleteFunc(slices.Clone(es), func(e core.Entry) bool { return e.Aside })
+}
+
+// File reads a header line and entry lines of d. Lines that are no entries are skipped.
+func File(d core.Dialect, data []byte, version string) (*core.File, error) {
+	first, rest, _ := bytes.Cut(data, []byte("\n"))
+	h, err := d.Header(first)
+	if err != nil {
+		return nil, err
+	}
+	f := &core.File{Dialect: d.Name(), Header: h, Version: version}
+	for n := 2; len(rest) > 0; n++ {
+		var line []byte
+		line, rest, _ = bytes.Cut(rest, []byte("\n"))
+		e, err := d.Entry(line)
+		if err != nil {
+			f.Skipped = append(f.Skipped, core.BadLine{Line: n, Error: err.Error()})
+			continue
+		}
+		f.Entries, f.Lines = append(f.Entries, e), append(f.Lines, n)
+	}
+	f.Exact = bytes.Equal(core.Lines(h.Before(f.Entries)), data)
+	return f, nil
 }
