@@ -66,7 +66,7 @@ func summaryOf(r Reply) (string, error) {
 	switch {
 	case len(r.Calls) > 0:
 		return "", fmt.Errorf("compress: the model called tools, which it must not: %w", ErrNoSummary)
-	case !r.Finish.ends():
+	case r.Finish == "" || !r.Finish.ends():
 		return "", fmt.Errorf("compress: the reply ended with %q: %w", r.Finish, ErrNoSummary)
 	case text == "":
 		return "", fmt.Errorf("compress: the reply is empty: %w", ErrNoSummary)

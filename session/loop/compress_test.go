@@ -56,6 +56,7 @@ func TestCompressRefusesOtherReplies(t *testing.T) {
 		"empty":  {Text: " \n", Finish: loop.FinishStop},
 		"calls":  {Text: "x", Finish: loop.FinishStop, Calls: []loop.Call{call("1", "look")}},
 		"finish": {Text: "x", Finish: loop.FinishTools},
+		"none":   {Text: "x"},
 	} {
 		log := newLog()
 		_, err := loop.Compress(t.Context(), log, user, agent, loop.Compression{Model: &script{replies: []loop.Reply{r}}}, session.Options{ID: id})

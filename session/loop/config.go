@@ -27,8 +27,8 @@ type Config struct {
 	// be a Streamer then.
 	OnDelta func(Delta)
 	// Budget is a number of tokens. When the usage of the session exceeds it, Run
-	// calls OverBudget, once; an error ends the run. If OverBudget is nil, Run
-	// writes a warning to Log.
+	// calls OverBudget, once, or again if its host died before the next step; an error
+	// ends the run. If OverBudget is nil, Run writes a warning to Log.
 	Budget     int64
 	OverBudget func(Usage) error
 	// Ask says whether a call is run again that a dead host started, of a tool

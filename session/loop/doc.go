@@ -32,7 +32,8 @@
 // Sessions are in the dialect of OpenRath, whose rows these are. An assistant's line
 // has one more member, loop, which OpenRath ignores: why the reply ended, its usage,
 // and the indexes of the calls that were started. The last changes while the calls
-// run, by amending the line; everything else is appended.
+// run, by amending the line; everything else is appended. Replies that a session
+// begins with, of another run, have "inherited" there; their calls count as started.
 //
 // # What it does not do
 //

@@ -55,6 +55,10 @@ const (
 	FinishFilter Finish = "content_filter"
 )
 
+// inherited is that of the replies that a session begins with: another run made
+// them, and this one has yet to ask its model.
+const inherited Finish = "inherited"
+
 // ends reports whether a reply without calls ends the run. Rows that another
 // program wrote do not say why they ended.
 func (f Finish) ends() bool {

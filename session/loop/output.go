@@ -34,7 +34,7 @@ func (o *Output) Loop() *Loop { return o.l }
 // run returns its error, later ones return nil. In a tool of the run itself it
 // returns nil at once.
 func (o *Output) Synchronize(ctx context.Context) error {
-	if ctx.Value(loopKey{}) == o.l {
+	if inToolOf(ctx, o.l) {
 		return nil
 	}
 	select {
@@ -58,7 +58,8 @@ func (o *Output) Messages(ctx context.Context) ([]Message, error) {
 	return o.l.Messages(), nil
 }
 
-// Result waits as Synchronize does, and returns how the run ended.
+// Result waits as Synchronize does, and returns how the run ended: without a reason
+// if it failed.
 func (o *Output) Result(ctx context.Context) (Result, error) {
 	if err := o.Synchronize(ctx); err != nil {
 		return Result{}, err

@@ -1,10 +1,13 @@
 package loop
 
 import (
+	rawjson "encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"strings"
+	"time"
 	"unicode/utf16"
 
 	"github.com/go-json-experiment/json"
@@ -97,9 +100,12 @@ type Code struct {
 
 // Text returns what a tool returned as the content of its row: JSON, as OpenRath
 // writes it. A bool tells whether the tool succeeded. Any value other than those
-// of this package is cut at 48,000 characters, and is then no JSON any more.
+// of this package, and pointers to them, is cut at 48,000 characters, and is then no
+// JSON any more.
 func Text(result any) string {
 	switch r := result.(type) {
+	case *File, *Entries, *Command, *Written, *Code:
+		return Text(reflect.ValueOf(r).Elem().Interface())
 	case bool:
 		return pythonJSON(map[string]bool{"ok": r})
 	case File:
@@ -149,13 +155,31 @@ func typeName(err error) string {
 	return t.Name()
 }
 
+// asText writes what JSON cannot represent as its text.
+var asText = json.JoinMarshalers(
+	json.MarshalToFunc(func(e *jsontext.Encoder, d time.Duration) error { return e.WriteToken(jsontext.String(d.String())) }),
+	json.MarshalToFunc(func(e *jsontext.Encoder, err error) error { return e.WriteToken(jsontext.String(err.Error())) }),
+	json.MarshalToFunc(func(e *jsontext.Encoder, f float64) error {
+		if math.IsNaN(f) || math.IsInf(f, 0) {
+			return e.WriteToken(jsontext.String(fmt.Sprint(f)))
+		}
+		return errors.ErrUnsupported
+	}),
+	json.MarshalToFunc(func(e *jsontext.Encoder, raw rawjson.RawMessage) error {
+		if len(raw) > 0 && !rawjson.Valid(raw) {
+			return e.WriteToken(jsontext.String(string(raw)))
+		}
+		return errors.ErrUnsupported
+	}),
+)
+
 // pythonJSON is v as Python's json.dumps writes it, with all characters as they
 // are. What JSON cannot represent is its text in quotes, or the name of its type if
 // it contains itself.
 func pythonJSON(v any) string {
 	o := []json.Options{
-		json.Deterministic(true), jsontext.AllowInvalidUTF8(true),
-		jsontext.SpaceAfterColon(true), jsontext.SpaceAfterComma(true),
+		json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true),
+		jsontext.SpaceAfterColon(true), jsontext.SpaceAfterComma(true), json.WithMarshalers(asText),
 	}
 	b, err := json.Marshal(v, o...)
 	if err != nil {

@@ -20,6 +20,8 @@ type Loop struct {
 	specs []Spec
 
 	running sync.Mutex
+	failed  bool // the last Run returned an error
+	checked int  // the number of rows when the budget was last checked
 
 	mu sync.RWMutex // guards st; only the goroutine of Run changes it
 	st *State
@@ -30,7 +32,7 @@ const dialect = "openrath"
 
 // A Result is how a run ended.
 type Result struct {
-	Reason Reason
+	Reason Reason // empty if Run returned an error
 	Text   string // of the last reply
 	Usage  *Usage // of the session; nil if unknown
 }
@@ -60,12 +62,15 @@ func New(s *session.Session, c Config) (*Loop, error) {
 	if l.st, err = StateOf(s.Entries()); err != nil {
 		return nil, fmt.Errorf("session %s: %w", s.ID(), err)
 	}
+	if step, _ := l.st.Next(c.MaxRounds); step == Stop {
+		l.checked = len(l.st.Messages)
+	}
 	return l, nil
 }
 
 // lock waits until no Run is under way. A tool of that Run would wait forever.
 func (l *Loop) lock(ctx context.Context) error {
-	if ctx.Value(loopKey{}) == l {
+	if inToolOf(ctx, l) {
 		return fmt.Errorf("session %s: a tool cannot change the run that it is part of: %w", l.s.ID(), core.ErrInvalid)
 	}
 	l.running.Lock()
@@ -92,8 +97,9 @@ func (l *Loop) Say(ctx context.Context, text string) error {
 }
 
 // Run runs the agent until it stops. It continues wherever the rows of the session
-// end, also in the middle of a round of tools. If it returns an error, the session
-// is in a state from which Run can continue, on this host or another:
+// end, also in the middle of a round of tools. If it returns an error, the Result
+// tells how far it came, and the session is in a state from which Run can continue,
+// on this host or another:
 //
 //   - *core.FencedError: another writer holds the head, and the error names it.
 //     Every call and request follows a durable row of this writer, so a fenced
@@ -107,24 +113,29 @@ func (l *Loop) Run(ctx context.Context) (Result, error) {
 		return Result{}, err
 	}
 	defer l.running.Unlock()
-	if err := l.durable(ctx, l.s.Flush(ctx)); err != nil {
-		return Result{}, err
-	}
-	for {
+	reason, err := l.steps(ctx)
+	l.failed = err != nil
+	return l.result(reason), err
+}
+
+// steps takes the steps of a Run. It returns why the run is over.
+func (l *Loop) steps(ctx context.Context) (Reason, error) {
+	err := l.durable(ctx, l.s.Flush(ctx))
+	for err == nil {
+		if err = l.checkBudget(); err != nil {
+			break
+		}
 		step, reason := l.st.Next(l.c.MaxRounds)
-		var err error
 		switch step {
 		case CallModel:
 			err = l.callModel(ctx)
 		case RunTools:
 			err = l.runTools(ctx)
 		case Stop:
-			return l.result(reason), nil
-		}
-		if err != nil {
-			return Result{}, err
+			return reason, nil
 		}
 	}
+	return "", err
 }
 
 func (l *Loop) result(reason Reason) Result {
@@ -144,12 +155,7 @@ func (l *Loop) callModel(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	before := l.st.Usage
-	err = l.append(ctx, Message{Role: Assistant, Text: reply.Text, Calls: reply.Calls}, note{Finish: reply.Finish, Usage: reply.Usage})
-	if err != nil {
-		return err
-	}
-	return l.checkBudget(before)
+	return l.append(ctx, Message{Role: Assistant, Text: reply.Text, Calls: reply.Calls}, note{Finish: reply.Finish, Usage: reply.Usage})
 }
 
 // complete asks a model, as a stream if show is set.
@@ -165,9 +171,16 @@ func complete(ctx context.Context, m Model, q Request, show func(Delta)) (reply 
 	return reply, nil
 }
 
-// checkBudget calls OverBudget if the last reply exceeded the budget first.
-func (l *Loop) checkBudget(before *Usage) error {
-	now := l.st.Usage
+// checkBudget calls OverBudget if the last row is the reply that exceeded the budget
+// first. It checks each reply once, before the next step: also one that was stored
+// by a host that died, or only when the log could be reached again.
+func (l *Loop) checkBudget() error {
+	rows := len(l.st.Messages)
+	if l.checked == rows || rows == 0 || l.st.Messages[rows-1].Role != Assistant {
+		return nil
+	}
+	l.checked = rows
+	now, before := l.st.Usage, l.st.before
 	if l.c.Budget <= 0 || now == nil || now.Total <= l.c.Budget || before != nil && before.Total > l.c.Budget {
 		return nil
 	}

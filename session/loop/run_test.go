@@ -3,8 +3,10 @@ package loop_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/openrath"
@@ -120,6 +122,72 @@ func TestUsageAndBudget(t *testing.T) {
 	l = started(t, loop.Config{Model: &script{replies: []loop.Reply{says("x")}}})
 	if r := run(t, l); r.Usage != nil {
 		t.Errorf("usage %+v of replies without any", r.Usage)
+	}
+
+	// If the program stops because of the budget, the session has no trailer.
+	l = started(t, loop.Config{Model: &script{replies: []loop.Reply{reply(120, loop.FinishStop)}}, Budget: 100, OverBudget: func(loop.Usage) error { return tooMuch }})
+	_, err = l.Run(t.Context())
+	testkit.WantErr(t, err, tooMuch)
+	testkit.Must(t, l.Close(t.Context()))
+	testkit.Equal(t, "rows", 2, len(l.Session().Entries()))
+}
+
+// RATH-28: also a reply that the log could not take at first, or whose host died,
+// exceeds the budget.
+func TestBudgetSurvivesFailures(t *testing.T) {
+	t.Parallel()
+	over := loop.Reply{Finish: "pause", Usage: &loop.Usage{Total: 120}}
+	for _, died := range []bool{false, true} {
+		log, fired := &stoppedLog{Log: newLog(), late: died}, 0
+		c := loop.Config{
+			Model:  &script{replies: []loop.Reply{over, says("done")}, asked: func() { log.err = core.ErrUnavailable }},
+			Budget: 100, OverBudget: func(loop.Usage) error { fired++; return nil }, RetryFor: time.Nanosecond,
+		}
+		l, err := loop.Start(t.Context(), log, user, agent, c, session.Options{})
+		testkit.Must(t, err)
+		_, err = l.Run(t.Context())
+		testkit.WantErr(t, err, core.ErrUnavailable)
+		testkit.Equal(t, "calls of OverBudget before the reply is durable", 0, fired)
+		log.err, c.Model.(*script).asked = nil, nil
+		if died {
+			s, err := session.Open(t.Context(), log, l.Session().ID(), session.Options{Access: session.TakeOver})
+			testkit.Must(t, err)
+			l, err = loop.New(s, c)
+			testkit.Must(t, err)
+		}
+		testkit.Equal(t, "text", "done", run(t, l).Text)
+		testkit.Equal(t, "calls of OverBudget", 1, fired)
+	}
+}
+
+// RATH-18: the rows of the user may be those of another run. Then the model is asked
+// after its last reply, with rounds of its own, and a call of that run that has no
+// result may have run.
+func TestStartContinuesTheOutputOfAnotherRun(t *testing.T) {
+	t.Parallel()
+	for name, last := range map[string]openrath.Chunk{
+		"user assistant assistant":                         openrath.AssistantTurn(new("one")),
+		"user assistant tool_result tool_result assistant": openrath.AssistantTurn(nil, openrath.ToolCall{ID: "1", Name: "send", Arguments: "{}"}, openrath.ToolCall{ID: "2", Name: "read", Arguments: "{}"}),
+	} {
+		log, ran := newLog(), []string{}
+		did := func(name string, p loop.Policy) loop.Tool {
+			return tool(name, p, func(context.Context) (any, error) { ran = append(ran, name); return true, nil })
+		}
+		c := loop.Config{
+			Model: &script{replies: []loop.Reply{{}, says("two")}}, MaxRounds: 1,
+			Tools: []loop.Tool{did("send", loop.Once), did("read", loop.Repeat)},
+		}
+		l, err := loop.Start(t.Context(), log, openrath.Session{ID: userID, Rows: user.Rows.Extend(last)}, agent, c, session.Options{})
+		testkit.Must(t, err)
+		s, err := session.Open(t.Context(), log, l.Session().ID(), session.Options{Access: session.TakeOver})
+		testkit.Must(t, err)
+		l, err = loop.New(s, c)
+		testkit.Must(t, err)
+		r := run(t, l)
+		testkit.Equal(t, "rows", name, roles(l.Messages()))
+		if r.Text != "two" || r.Reason != loop.Stopped || slices.Contains(ran, "send") {
+			t.Errorf("%s: %+v, ran %q", name, r, ran)
+		}
 	}
 }
 

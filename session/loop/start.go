@@ -52,7 +52,11 @@ func create(ctx context.Context, log session.Log, s openrath.Session, closed boo
 	s.Created = openrath.FormatTime(now())
 	n := session.New{ID: core.SessionIDFor(dialect, s.ID), Dialect: dialect, Header: s.Header(), By: o.By, Key: NewID()}
 	for i, c := range s.Rows.All() {
-		n.Lines = append(n.Lines, c.Line(i))
+		line, err := inheritedLine(c, i)
+		if err != nil {
+			return fmt.Errorf("create session %s: row %d: %w", s.ID, i, err)
+		}
+		n.Lines = append(n.Lines, line)
 	}
 	if closed {
 		n.Lines = append(n.Lines, withID(openrath.NewTrailer(s.Created, s.Rows.Len(), s.Usage)))
@@ -64,6 +68,24 @@ func create(ctx context.Context, log session.Log, s openrath.Session, closed boo
 	return nil
 }
 
+// inheritedLine returns row i of a session that begins with it. A reply is noted as
+// one of another run, which may have started its calls.
+func inheritedLine(c openrath.Chunk, i int) ([]byte, error) {
+	line := c.Line(i)
+	if c.Kind() != Assistant {
+		return line, nil
+	}
+	m, _, err := readRow(line)
+	if err != nil {
+		return nil, err
+	}
+	n := note{Finish: inherited}
+	for call := range m.Calls {
+		n.Started = append(n.Started, call)
+	}
+	return n.line(line)
+}
+
 // withID returns a trailer with an id, which lines of a log need.
 func withID(trailer []byte) []byte {
 	return append(trailer[:len(trailer)-1], `, "id": "`+NewID()+`"}`...)
@@ -71,14 +93,15 @@ func withID(trailer []byte) []byte {
 
 // Close writes the trailer if the run is over, with the usage of the session, and
 // closes the session. A session with a trailer takes no more rows. If the run is
-// not over, the session stays open for another host.
+// not over, or the last Run returned an error, the session stays open for another
+// host.
 func (l *Loop) Close(ctx context.Context) error {
 	if err := l.lock(ctx); err != nil {
 		return err
 	}
 	defer l.running.Unlock()
 	step, reason := l.st.Next(l.c.MaxRounds)
-	if step != Stop || reason == Closed {
+	if step != Stop || reason == Closed || l.failed {
 		return l.s.Close(ctx)
 	}
 	line := openrath.NewTrailer(openrath.FormatTime(time.Now()), len(l.st.Messages), (*openrath.Usage)(l.st.Usage))

@@ -18,8 +18,9 @@ type State struct {
 	Finish   Finish // of the last reply
 	Closed   bool   // the session has its trailer
 
-	// The last reply: the id of its entry, its line, and the indexes of the calls
-	// that were started, as far as that is noted.
+	// The last reply: the usage before it, the id of its entry, its line, and the
+	// indexes of the calls that were started, as far as that is noted.
+	before  *Usage
 	reply   string
 	line    []byte
 	calls   []Call
@@ -56,7 +57,10 @@ func (st *State) add(e core.Entry) error {
 		st.calls, st.results = nil, 0
 	case Assistant:
 		st.Rounds++
-		st.Finish = n.Finish
+		if n.Finish == inherited {
+			st.Rounds = 0
+		}
+		st.Finish, st.before = n.Finish, st.Usage
 		st.reply, st.line, st.calls, st.started, st.results = e.ID, e.Line, m.Calls, n.Started, 0
 		st.Usage = (*Usage)(openrath.AddUsage((*openrath.Usage)(st.Usage), (*openrath.Usage)(n.Usage)))
 	case ToolResult:

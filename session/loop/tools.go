@@ -213,16 +213,38 @@ func recovered(err *error) {
 
 type loopKey struct{}
 
+// A frame says that a context is that of a tool in a Run of l. If a tool runs
+// another loop, that one's frame is inside its own.
+type frame struct {
+	l     *Loop
+	outer *frame
+}
+
+func frameOf(ctx context.Context) *frame {
+	f, _ := ctx.Value(loopKey{}).(*frame)
+	return f
+}
+
 func withLoop(ctx context.Context, l *Loop) context.Context {
-	return context.WithValue(ctx, loopKey{}, l)
+	return context.WithValue(ctx, loopKey{}, &frame{l, frameOf(ctx)})
+}
+
+// inToolOf reports whether ctx is that of a tool of l, or of a loop in it.
+func inToolOf(ctx context.Context, l *Loop) bool {
+	for f := frameOf(ctx); f != nil; f = f.outer {
+		if f.l == l {
+			return true
+		}
+	}
+	return false
 }
 
 // Transcript returns the rows so far of the session that a tool runs in, by the
 // context of its Run; nil elsewhere.
 func Transcript(ctx context.Context) []Message {
-	l, ok := ctx.Value(loopKey{}).(*Loop)
-	if !ok {
+	f := frameOf(ctx)
+	if f == nil {
 		return nil
 	}
-	return l.Messages()
+	return f.l.Messages()
 }

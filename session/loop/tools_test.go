@@ -5,13 +5,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/openrath"
 	"github.com/sesslog/sesslog/internal/testkit"
+	"github.com/sesslog/sesslog/session"
 	"github.com/sesslog/sesslog/session/loop"
 )
 
@@ -72,6 +76,10 @@ func TestResultTexts(t *testing.T) {
 		{loop.Code{Text: "2"}, `{"text": "2", "stdout": "", "stderr": "", "error": ""}`},
 		{strings.Repeat("x", 48_000), `"` + strings.Repeat("x", 47_999) + `...(truncated)`},
 		{[]any{1, "ü", nil}, `[1, "ü", null]`},
+		{&loop.File{Data: strings.Repeat("x", 12_001)}, `{"data": "` + strings.Repeat("x", 12_000) + `...(truncated)"}`},
+		{json.RawMessage(`{"a":1,"a":2}`), `{"a": 1, "a": 2}`},
+		{json.RawMessage(`{oops`), `"{oops"`},
+		{map[string]any{"a": math.NaN(), "b": time.Second, "c": errors.New("no"), "d": 1.5}, `{"a": "NaN", "b": "1s", "c": "no", "d": 1.5}`},
 	} {
 		testkit.Equal(t, "text", c.want, loop.Text(c.result))
 	}
@@ -215,7 +223,9 @@ func TestOutputIsLazy(t *testing.T) {
 	t.Parallel()
 	gate := make(chan struct{})
 	wait := tool("wait", loop.Repeat, func(context.Context) (any, error) { <-gate; return true, nil })
-	l := started(t, loop.Config{Tools: []loop.Tool{wait}, Model: &script{replies: []loop.Reply{calls(call("1", "wait"))}}})
+	reply := calls(call("1", "wait"))
+	reply.Usage = &loop.Usage{Total: 7}
+	l := started(t, loop.Config{Tools: []loop.Tool{wait}, Model: &script{replies: []loop.Reply{reply}}})
 	o := l.Go(t.Context())
 	if h := o.Loop().Session().Header(); len(h.Parents) != 2 {
 		t.Errorf("parents %q", h.Parents)
@@ -239,4 +249,35 @@ func TestOutputIsLazy(t *testing.T) {
 	ms, err := o.Messages(t.Context())
 	testkit.Must(t, err)
 	testkit.Equal(t, "rows that were reached", "user assistant tool_result", roles(ms))
+	r, err := o.Result(t.Context())
+	testkit.Must(t, err)
+	testkit.Equal(t, "usage that was reached", loop.Result{Usage: reply.Usage}, r)
+}
+
+// RATH-17: a tool that runs a loop of its own is in both runs.
+func TestToolOfAnInnerLoopReadsTheOuterOne(t *testing.T) {
+	t.Parallel()
+	begun := make(chan *loop.Output, 1)
+	look := tool("look", loop.Repeat, func(ctx context.Context) (any, error) {
+		o := <-begun
+		ms, err := o.Messages(ctx)
+		testkit.Must(t, err)
+		testkit.Equal(t, "rows of the outer loop", "user assistant", roles(ms))
+		testkit.Equal(t, "rows of the inner loop", "assistant", roles(loop.Transcript(ctx)))
+		testkit.WantErr(t, o.Loop().Say(ctx, "more"), core.ErrInvalid)
+		return true, nil
+	})
+	delegate := tool("delegate", loop.Repeat, func(ctx context.Context) (any, error) {
+		inner, err := loop.Start(ctx, newLog(), openrath.Session{ID: userID}, agent, loop.Config{
+			Tools: []loop.Tool{look}, Model: &script{replies: []loop.Reply{calls(call("2", "look")), says("inner")}},
+		}, session.Options{})
+		testkit.Must(t, err)
+		r, err := inner.Run(ctx)
+		return r.Text, err
+	})
+	o := started(t, loop.Config{Tools: []loop.Tool{delegate}, Model: &script{replies: []loop.Reply{calls(call("1", "delegate")), says("outer")}}}).Go(t.Context())
+	begun <- o
+	r, err := o.Result(t.Context())
+	testkit.Must(t, err)
+	testkit.Equal(t, "text", "outer", r.Text)
 }
