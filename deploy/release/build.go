@@ -12,7 +12,7 @@ import (
 )
 
 // programs are the published programs, by package name.
-var programs = []string{"sessnode", "sessctl"}
+var programs = []string{"sessnode", "sessctl", "sessmodel"}
 
 // A build is the programs for one platform.
 type build struct {

@@ -17,7 +17,7 @@ const packageName = "sesslog"
 const about = "Replicated log of coding agents' sessions"
 
 // writeDebian writes the Debian package of a Linux build into out and returns its
-// name. The package has both programs, and the service sessnode with its settings,
+// name. The package has the programs, and the service sessnode with its settings,
 // which it neither starts nor enables.
 func writeDebian(b *build, source, out string) (string, error) {
 	info := nfpm.WithDefaults(&nfpm.Info{

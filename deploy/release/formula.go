@@ -25,7 +25,7 @@ var formula = template.Must(template.New("").Parse(`class Sesslog < Formula
   end
 {{end}}
   def install
-    bin.install "sessctl", "sessnode"
+    bin.install "sessctl", "sessmodel", "sessnode"
     generate_completions_from_executable(bin/"sessctl", "completion")
   end
 

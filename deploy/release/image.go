@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/authn"
@@ -66,7 +67,7 @@ func imageOf(b *build) (v1.Image, error) {
 	history := func(what string) v1.History { return v1.History{Created: v1.Time{Time: b.time()}, CreatedBy: what} }
 	img, err = mutate.Append(img,
 		mutate.Addendum{Layer: base, History: history("certificate authorities, user, directories")},
-		mutate.Addendum{Layer: own, History: history("sessnode, sessctl")})
+		mutate.Addendum{Layer: own, History: history(strings.Join(programs, ", "))})
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,7 @@
 // Command release builds the files of a release from the committed source, with
 // Go and its module proxy only:
 //
-//	sesslog-VERSION-OS-ARCH.tar.gz (.zip)   both programs, for each platform
+//	sesslog-VERSION-OS-ARCH.tar.gz (.zip)   the programs, for each platform
 //	sesslog-VERSION-OS-ARCH.cdx.json        their dependencies: CycloneDX
 //	sesslog_VERSION_ARCH.deb                a Debian package, for each Linux platform
 //	sesslog.rb                              a Homebrew formula

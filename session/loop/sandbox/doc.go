@@ -10,5 +10,6 @@
 //
 // Local is a directory of this host. It protects other files from the file tools, and
 // this process from commands that do not end or take too much; it does not protect the
-// host from a hostile command. For that, run the program in a container.
+// host from a hostile command. A Container does: its commands see the directory, and
+// otherwise their image.
 package sandbox

@@ -24,7 +24,9 @@ const (
 
 // Local opens a directory of this host, which must exist. Closing it changes nothing
 // there.
-func Local(_ context.Context, spec Spec) (Box, error) {
+func Local(_ context.Context, spec Spec) (Box, error) { return open(spec) }
+
+func open(spec Spec) (*local, error) {
 	dir, err := filepath.Abs(spec.Dir)
 	if err != nil {
 		return nil, err
@@ -34,12 +36,17 @@ func Local(_ context.Context, spec Spec) (Box, error) {
 		return nil, err
 	}
 	spec.Dir, spec.Timeout = dir, cmp.Or(spec.Timeout, defaultTimeout)
-	return &local{spec, root}, nil
+	b := &local{spec: spec, root: root}
+	b.command = b.shell
+	return b, nil
 }
 
 type local struct {
 	spec Spec
 	root *os.Root
+	// command returns the process of a command of the shell, and what ends all that is
+	// left of it.
+	command func(ctx context.Context, sh string) (c *exec.Cmd, end func())
 }
 
 func (b *local) Close() error { return b.root.Close() }
@@ -47,17 +54,18 @@ func (b *local) Close() error { return b.root.Close() }
 // Run implements Box. When the command ends, the processes that it left in its group
 // are killed.
 func (b *local) Run(ctx context.Context, command string) (loop.Command, error) {
+	if _, err := b.root.Stat("."); err != nil { // it is closed
+		return loop.Command{}, err
+	}
 	limited, cancel := context.WithTimeout(ctx, b.spec.Timeout)
 	defer cancel()
-	c := exec.CommandContext(limited, "/bin/sh", "-c", b.limits()+command)
-	c.Dir, c.Env = b.spec.Dir, b.env()
+	c, end := b.command(limited, command)
 	var stdout, stderr limitedBuffer
 	c.Stdout, c.Stderr = &stdout, &stderr
 	c.WaitDelay = afterExit
-	inGroup(c)
 	began := time.Now()
 	err := c.Run()
-	killGroup(c)
+	end()
 	result := loop.Command{Stdout: stdout.String(), Stderr: stderr.String(), ElapsedMS: float64(time.Since(began).Microseconds()) / 1000}
 	_, exited := errors.AsType[*exec.ExitError](err)
 	switch {
@@ -70,6 +78,13 @@ func (b *local) Run(ctx context.Context, command string) (loop.Command, error) {
 	}
 	result.ExitCode = c.ProcessState.ExitCode()
 	return result, nil
+}
+
+func (b *local) shell(ctx context.Context, sh string) (*exec.Cmd, func()) {
+	c := exec.CommandContext(ctx, "/bin/sh", "-c", b.limits()+sh)
+	c.Dir, c.Env = b.spec.Dir, b.env()
+	inGroup(c)
+	return c, func() { killGroup(c) }
 }
 
 // limits returns the commands of the shell that set the limits.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -17,69 +18,93 @@ import (
 	"github.com/sesslog/sesslog/session/loop/sandbox"
 )
 
-func local(t *testing.T, spec sandbox.Spec) (sandbox.Box, string) {
-	t.Helper()
-	spec.Dir = t.TempDir()
-	b, err := sandbox.Local(t.Context(), spec)
-	testkit.Must(t, err)
-	t.Cleanup(func() { _ = b.Close() })
-	return b, spec.Dir
+// backends are the kinds of sandboxes, all of which do what the tests say.
+func backends(t *testing.T) map[string]sandbox.Opener {
+	all := map[string]sandbox.Opener{"local": sandbox.Local, "double of docker": sandbox.Container{Image: "busybox", Program: os.Args[0]}.Open}
+	if err := exec.Command("docker", "image", "inspect", "busybox").Run(); err != nil {
+		t.Log("skipped: no daemon of Docker is reachable, or it has no image busybox")
+	} else {
+		all["docker"] = sandbox.Container{Image: "busybox"}.Open
+	}
+	return all
+}
+
+// forEach runs a test with each backend. open opens a sandbox in a new directory.
+func forEach(t *testing.T, f func(t *testing.T, open func(sandbox.Spec) (sandbox.Box, string))) {
+	for name, opener := range backends(t) {
+		t.Run(name, func(t *testing.T) {
+			f(t, func(spec sandbox.Spec) (sandbox.Box, string) {
+				t.Helper()
+				spec.Dir = t.TempDir()
+				b, err := opener(t.Context(), spec)
+				testkit.Must(t, err)
+				t.Cleanup(func() { _ = b.Close() })
+				return b, spec.Dir
+			})
+		})
+	}
 }
 
 func TestCommandsRunInTheDirectory(t *testing.T) {
 	t.Parallel()
-	b, dir := local(t, sandbox.Spec{Env: []string{"PORT=8080"}})
-	c, err := b.Run(t.Context(), `pwd; echo "$PORT" >&2; echo x > made; exit 3`)
-	testkit.Must(t, err)
-	real, err := filepath.EvalSymlinks(dir)
-	testkit.Must(t, err)
-	if got := strings.TrimSpace(c.Stdout); got != dir && got != real || c.Stderr != "8080\n" || c.ExitCode != 3 {
-		t.Errorf("result %+v", c)
-	}
-	f, err := b.Read("made")
-	testkit.Must(t, err)
-	testkit.Equal(t, "file", "x\n", f.Data)
+	forEach(t, func(t *testing.T, open func(sandbox.Spec) (sandbox.Box, string)) {
+		b, dir := open(sandbox.Spec{Env: []string{"PORT=8080"}})
+		c, err := b.Run(t.Context(), `pwd; echo "$PORT" >&2; echo x > made; exit 3`)
+		testkit.Must(t, err)
+		real, err := filepath.EvalSymlinks(dir)
+		testkit.Must(t, err)
+		if got := strings.TrimSpace(c.Stdout); got != dir && got != real || c.Stderr != "8080\n" || c.ExitCode != 3 {
+			t.Errorf("result %+v", c)
+		}
+		f, err := b.Read("made")
+		testkit.Must(t, err)
+		testkit.Equal(t, "file", "x\n", f.Data)
+	})
 }
 
 // Keys of the host's programs are not in the environment of commands.
 func TestCommandsDoNotSeeTheEnvironment(t *testing.T) {
 	t.Setenv("SECRET_KEY", "k")
-	b, _ := local(t, sandbox.Spec{})
-	c, err := b.Run(t.Context(), "env")
-	testkit.Must(t, err)
-	if strings.Contains(c.Stdout, "SECRET_KEY") || !strings.Contains(c.Stdout, "PATH=") {
-		t.Errorf("environment %s", c.Stdout)
-	}
+	forEach(t, func(t *testing.T, open func(sandbox.Spec) (sandbox.Box, string)) {
+		b, _ := open(sandbox.Spec{})
+		c, err := b.Run(t.Context(), "env")
+		testkit.Must(t, err)
+		if strings.Contains(c.Stdout, "SECRET_KEY") || !strings.Contains(c.Stdout, "PATH=") {
+			t.Errorf("environment %s", c.Stdout)
+		}
+	})
 }
 
 // A command that does not end is killed with the processes that it started, and one
 // that ends leaves none.
 func TestCommandsAreKilledWithTheirProcesses(t *testing.T) {
 	t.Parallel()
-	b, _ := local(t, sandbox.Spec{Timeout: 300 * time.Millisecond})
-	_, err := b.Run(t.Context(), "echo begun; sleep 1000 & sleep 1000")
-	if f, ok := errors.AsType[*loop.Failure](err); !ok || f.Kind != "timeout" {
-		t.Errorf("error %v", err)
-	}
+	forEach(t, func(t *testing.T, open func(sandbox.Spec) (sandbox.Box, string)) {
+		b, _ := open(sandbox.Spec{Timeout: 300 * time.Millisecond})
+		_, err := b.Run(t.Context(), "echo begun; sleep 1000 & sleep 1000")
+		if f, ok := errors.AsType[*loop.Failure](err); !ok || f.Kind != "timeout" {
+			t.Errorf("error %v", err)
+		}
 
-	b, dir := local(t, sandbox.Spec{})
-	ctx, cancel := context.WithCancel(t.Context())
-	pipe := filepath.Join(dir, "alive")
-	testkit.Must(t, syscall.Mkfifo(pipe, 0o600))
-	ended := make(chan error)
-	go func() {
-		_, err := b.Run(ctx, "(echo begun; exec sleep 1000) > alive & wait")
-		ended <- err
-	}()
-	waitForEnd(t, pipe, cancel)
-	testkit.WantErr(t, <-ended, context.Canceled)
+		b, dir := open(sandbox.Spec{})
+		ctx, cancel := context.WithCancel(t.Context())
+		pipe := filepath.Join(dir, "alive")
+		testkit.Must(t, syscall.Mkfifo(pipe, 0o600))
+		ended := make(chan error)
+		go func() {
+			_, err := b.Run(ctx, "(echo begun; exec sleep 1000) > alive & wait")
+			ended <- err
+		}()
+		waitForEnd(t, pipe, cancel)
+		testkit.WantErr(t, <-ended, context.Canceled)
 
-	go func() {
-		_, err := b.Run(t.Context(), "(echo begun; exec sleep 1000) > alive & echo done")
-		ended <- err
-	}()
-	waitForEnd(t, pipe, func() {})
-	testkit.Must(t, <-ended)
+		go func() {
+			_, err := b.Run(t.Context(), "(echo begun; exec sleep 1000) > alive & echo done")
+			ended <- err
+		}()
+		waitForEnd(t, pipe, func() {})
+		testkit.Must(t, <-ended)
+	})
 }
 
 // waitForEnd reads a pipe until the process that writes to it is dead. When it has
@@ -100,41 +125,45 @@ func waitForEnd(t *testing.T, pipe string, f func()) {
 
 func TestCommandsHaveLimits(t *testing.T) {
 	t.Parallel()
-	b, _ := local(t, sandbox.Spec{File: 1024, CPU: time.Second})
-	c, err := b.Run(t.Context(), "head -c 5000 /dev/zero > big")
-	testkit.Must(t, err)
-	size, err := b.Run(t.Context(), "wc -c < big")
-	testkit.Must(t, err)
-	if c.ExitCode == 0 || strings.TrimSpace(size.Stdout) != "1024" {
-		t.Errorf("a command with a limit of 1024 bytes wrote %s, exit %d", size.Stdout, c.ExitCode)
-	}
-	c, err = b.Run(t.Context(), "ulimit -t")
-	testkit.Must(t, err)
-	testkit.Equal(t, "seconds", "1\n", c.Stdout)
-	c, err = b.Run(t.Context(), "head -c 5000000 /dev/zero | tr '\\0' x")
-	testkit.Must(t, err)
-	testkit.Equal(t, "kept output", 4_000_000, len(c.Stdout))
+	forEach(t, func(t *testing.T, open func(sandbox.Spec) (sandbox.Box, string)) {
+		b, _ := open(sandbox.Spec{File: 1024, CPU: time.Second})
+		c, err := b.Run(t.Context(), "head -c 5000 /dev/zero > big")
+		testkit.Must(t, err)
+		size, err := b.Run(t.Context(), "wc -c < big")
+		testkit.Must(t, err)
+		if c.ExitCode == 0 || strings.TrimSpace(size.Stdout) != "1024" {
+			t.Errorf("a command with a limit of 1024 bytes wrote %s, exit %d", size.Stdout, c.ExitCode)
+		}
+		c, err = b.Run(t.Context(), "ulimit -t")
+		testkit.Must(t, err)
+		testkit.Equal(t, "seconds", "1\n", c.Stdout)
+		c, err = b.Run(t.Context(), "head -c 5000000 /dev/zero | tr '\\0' x")
+		testkit.Must(t, err)
+		testkit.Equal(t, "kept output", 4_000_000, len(c.Stdout))
+	})
 }
 
 func TestFilesAreBelowTheDirectory(t *testing.T) {
 	t.Parallel()
-	b, dir := local(t, sandbox.Spec{})
-	w, err := b.Write("a/b.txt", []byte("hi"))
-	testkit.Must(t, err)
-	testkit.Equal(t, "written", int64(2), w.Bytes)
-	f, err := b.Read(filepath.Join(dir, "a/b.txt"))
-	testkit.Must(t, err)
-	testkit.Equal(t, "data", "hi", f.Data)
-	testkit.Must(t, os.Symlink(t.TempDir(), filepath.Join(dir, "out")))
-	testkit.Must(t, syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600))
-	for _, name := range []string{"../x", "/etc/passwd", "out/x", "pipe", "a", ""} {
-		if _, err := b.Write(name, nil); err == nil {
-			t.Errorf("%q was written", name)
+	forEach(t, func(t *testing.T, open func(sandbox.Spec) (sandbox.Box, string)) {
+		b, dir := open(sandbox.Spec{})
+		w, err := b.Write("a/b.txt", []byte("hi"))
+		testkit.Must(t, err)
+		testkit.Equal(t, "written", int64(2), w.Bytes)
+		f, err := b.Read(filepath.Join(dir, "a/b.txt"))
+		testkit.Must(t, err)
+		testkit.Equal(t, "data", "hi", f.Data)
+		testkit.Must(t, os.Symlink(t.TempDir(), filepath.Join(dir, "out")))
+		testkit.Must(t, syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600))
+		for _, name := range []string{"../x", "/etc/passwd", "out/x", "pipe", "a", ""} {
+			if _, err := b.Write(name, nil); err == nil {
+				t.Errorf("%q was written", name)
+			}
+			if _, err := b.Read(name); err == nil {
+				t.Errorf("%q was read", name)
+			}
 		}
-		if _, err := b.Read(name); err == nil {
-			t.Errorf("%q was read", name)
-		}
-	}
+	})
 }
 
 // The tools do what a model asks, and its errors are rows.

@@ -59,6 +59,28 @@ func (h *Handle) Refs() int {
 	return h.refs
 }
 
+// Close closes the sandbox, whichever slots hold it. They return ErrClosed then.
+func (h *Handle) Close() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.close()
+}
+
+// close closes the sandbox once. The caller holds mu.
+func (h *Handle) close() error {
+	if h.closed {
+		return nil
+	}
+	h.closed = true
+	return h.Box.Close()
+}
+
+func (h *Handle) isClosed() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.closed
+}
+
 func (h *Handle) acquire() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -73,11 +95,10 @@ func (h *Handle) release() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.refs--
-	if h.refs > 0 || h.closed {
+	if h.refs > 0 {
 		return nil
 	}
-	h.closed = true
-	return h.Box.Close()
+	return h.close()
 }
 
 // A Slot is where the tools of one session work: a backend to open a sandbox with, and
@@ -104,11 +125,14 @@ func (s *Slot) To(backend string, spec Spec) error {
 }
 
 // Bind takes a reference to h, and releases the previous handle. It does nothing if h
-// is that one.
+// is that one, and returns ErrClosed if h is closed or nil.
 func (s *Slot) Bind(h *Handle) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if h == s.handle {
+	switch h {
+	case nil:
+		return ErrClosed
+	case s.handle:
 		return nil
 	}
 	if err := h.acquire(); err != nil {
@@ -117,11 +141,14 @@ func (s *Slot) Bind(h *Handle) error {
 	return s.set(h)
 }
 
-// Require returns the handle. It opens the sandbox if there is none.
+// Require returns the handle. It opens the sandbox if there is none. It returns
+// ErrClosed if the handle was closed: call To or Bind then.
 func (s *Slot) Require(ctx context.Context) (*Handle, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
+	case s.handle != nil && s.handle.isClosed():
+		return nil, ErrClosed
 	case s.handle != nil:
 		return s.handle, nil
 	case s.backend == "":

@@ -96,6 +96,27 @@ func TestTargetsAreOpenedWhenNeeded(t *testing.T) {
 	testkit.WantErr(t, err, broken)
 }
 
+// RATH-15: a sandbox that was closed serves no session that holds it.
+func TestClosedSandboxIsAnError(t *testing.T) {
+	t.Parallel()
+	openers, opened := boxes()
+	s := sandbox.New(openers)
+	testkit.Must(t, s.To("local", sandbox.Spec{}))
+	h := require(t, s)
+	testkit.Must(t, h.Close())
+	_, err := s.Require(t.Context())
+	testkit.WantErr(t, err, sandbox.ErrClosed)
+	_, err = s.Share()
+	testkit.WantErr(t, err, sandbox.ErrClosed)
+	testkit.WantErr(t, sandbox.New(openers).Bind(h), sandbox.ErrClosed)
+	testkit.WantErr(t, s.Bind(nil), sandbox.ErrClosed)
+	testkit.Must(t, s.Close())
+	testkit.Equal(t, "closed", 1, (*opened)[0].closed)
+	if require(t, s) == h {
+		t.Error("the slot has a closed sandbox")
+	}
+}
+
 // RATH-14
 func TestSlotsAreSafeForConcurrentUse(t *testing.T) {
 	t.Parallel()

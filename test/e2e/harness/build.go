@@ -32,15 +32,17 @@ func Main(m *testing.M) int {
 
 // Sources are the packages of the programs, by name.
 var Sources = map[string]string{
-	"sessnode": module + "/cmd/sessnode",
-	"sessctl":  module + "/cmd/sessctl",
-	"manager":  module + "/test/capabilities/manager",
+	"sessnode":  module + "/cmd/sessnode",
+	"sessctl":   module + "/cmd/sessctl",
+	"sessmodel": module + "/cmd/sessmodel",
+	"manager":   module + "/test/capabilities/manager",
 }
 
 var builds = map[string]func() (string, error){
-	"sessnode": sync.OnceValues(func() (string, error) { return build("sessnode") }),
-	"sessctl":  sync.OnceValues(func() (string, error) { return build("sessctl") }),
-	"manager":  sync.OnceValues(func() (string, error) { return build("manager") }),
+	"sessnode":  sync.OnceValues(func() (string, error) { return build("sessnode") }),
+	"sessctl":   sync.OnceValues(func() (string, error) { return build("sessctl") }),
+	"sessmodel": sync.OnceValues(func() (string, error) { return build("sessmodel") }),
+	"manager":   sync.OnceValues(func() (string, error) { return build("manager") }),
 }
 
 // Binary returns the path of a program built from the current source. Each is built

@@ -14,7 +14,9 @@ type app struct{ *cli.App }
 func Commands(c *cli.App) []*cobra.Command {
 	a := app{c}
 	return []*cobra.Command{
+		acpCmd(a),
 		claimCmd(a),
+		loopCmd(a),
 		psCmd(a),
 		releaseCmd(a),
 		rescueCmd(a),
