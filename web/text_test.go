@@ -47,11 +47,13 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
-func TestBranchLevels(t *testing.T) {
+func TestBranches(t *testing.T) {
 	t.Parallel()
 	var nodes []display.TreeNode
 	for _, depth := range []int{0, 1, 2, 3, 2, 3, 4, 5, 4, 0} {
 		nodes = append(nodes, display.TreeNode{Depth: depth})
 	}
-	testkit.Equal(t, "levels", []int{0, 0, 1, 1, 1, 1, 2, 2, 2, 0}, branchLevels(nodes))
+	levels, firsts := branches(nodes)
+	testkit.Equal(t, "levels", []int{0, 0, 1, 1, 1, 1, 2, 2, 2, 0}, levels)
+	testkit.Equal(t, "firsts", []bool{2: true, 4: true, 6: true, 8: true, 9: false}, firsts)
 }

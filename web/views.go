@@ -37,7 +37,8 @@ type node struct {
 	Kind  string
 	Who   string // the speaker, or the entry's type
 	Text  string
-	Level int // of branches: entries of one branch have the same
+	Level int  // of branches: entries of one branch have the same
+	First bool // of its branch
 }
 
 const (
@@ -74,9 +75,9 @@ func (p *page) tree(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	shown := map[string]*node{}
-	levels := branchLevels(all)
+	levels, firsts := branches(all)
 	for i, n := range all[from:min(from+treeSize, len(all))] {
-		view.Nodes = append(view.Nodes, node{TreeNode: n, Heads: heads[n.ID], Who: line(n.Type, 40), Level: min(levels[from+i], maxIndent)})
+		view.Nodes = append(view.Nodes, node{TreeNode: n, Heads: heads[n.ID], Who: line(n.Type, 40), Level: min(levels[from+i], maxIndent), First: firsts[from+i]})
 	}
 	for i := range view.Nodes {
 		shown[view.Nodes[i].ID] = &view.Nodes[i]
@@ -87,19 +88,22 @@ func (p *page) tree(w http.ResponseWriter, r *http.Request) error {
 	return p.show(w, r, http.StatusOK, "tree.html", view)
 }
 
-// branchLevels returns how many branches are between the root and each node.
-func branchLevels(all []display.TreeNode) []int {
+// branches returns how many branches are between the root and each node, and
+// whether it is the first of its own.
+func branches(all []display.TreeNode) (levels []int, firsts []bool) {
 	parents, children := display.Parents(all)
-	levels := make([]int, len(all))
+	levels, firsts = make([]int, len(all)), make([]bool, len(all))
 	for i, p := range parents {
-		if p >= 0 {
-			levels[i] = levels[p]
-			if children[p] > 1 {
-				levels[i]++
-			}
+		if p < 0 {
+			continue
+		}
+		levels[i] = levels[p]
+		if children[p] > 1 {
+			levels[i]++
+			firsts[i] = true
 		}
 	}
-	return levels
+	return levels, firsts
 }
 
 // describe sets the texts of nodes.

@@ -22,10 +22,15 @@ func TestScreenshots(t *testing.T) {
 	testkit.Must(t, os.MkdirAll(*screenshots, 0o755))
 	n := start(t)
 	id := importFile(t, n, readFile(t, "testdata/demo.jsonl"))
+	others, err := filepath.Glob("testdata/others/*.jsonl")
+	testkit.Must(t, err)
+	for _, name := range others {
+		importFile(t, n, readFile(t, name))
+	}
 	b := open(t, n.Base)
 	for name, path := range map[string]string{
 		"sessions": "/", "transcript": "/sessions/" + id + "?from=0", "end": "/sessions/" + id, "tree": "/sessions/" + id + "/tree",
-		"usage": "/sessions/" + id + "/usage", "share": "/sessions/" + id + "/share", "changes": "/sessions/" + id + "/edits", "compare": "/sessions/" + id + "/diff?withLeaf=e0000002", "search": "/search?q=header", "health": "/health", "signin": "/signin",
+		"usage": "/sessions/" + id + "/usage", "share": "/sessions/" + id + "/share", "changes": "/sessions/" + id + "/edits", "compare": "/sessions/" + id + "/diff?withLeaf=e0000018", "search": "/search?q=header", "health": "/health", "signin": "/signin",
 	} {
 		for kind, action := range map[string]chromedp.Action[chromedp.Void]{"light": look(1200, "light"), "dark": look(1200, "dark"), "phone": look(phone, "light")} {
 			b.do(t, action)
