@@ -23,7 +23,7 @@ import (
 	"github.com/sesslog/sesslog/internal/nodetest"
 )
 
-var steps = flag.Int("steps", 2, "play all sequences of two hosts of `N` steps after the first")
+var steps = flag.Int("steps", 2, "play the sequences of two hosts of `N` steps after the first")
 
 // The steps of a sequence. The agent of a host writes one line in a turn.
 const (
@@ -63,56 +63,135 @@ func TestTwoHostsInAllOrders(t *testing.T) {
 	t.Logf("%d sequences", len(all))
 }
 
-// sequences returns all sequences of n steps after the first turn, which makes the
-// session on host a. A host that has no file yet has to resume the session first.
-func sequences(n int) [][]string {
-	all := [][]string{{"a" + string(turn)}}
+// sequences returns sequences of n steps after the first turn, which makes the
+// session on host a. A host that has no file yet has to resume the session first. Of
+// sequences that lead to the same state of the model by the same last steps, all are
+// played and one is continued.
+func sequences(n int) (all [][]string) {
+	next := [][]string{{"a" + string(turn)}}
+	seen := map[string]bool{}
 	for range n {
 		var longer [][]string
-		for _, seq := range all {
+		for _, seq := range next {
 			for _, host := range "ab" {
 				for _, what := range []rune{turn, offline, idle, resume} {
-					step := string(host) + string(what)
 					if host == 'b' && what != resume && !slices.Contains(seq, "b"+string(resume)) {
 						continue
 					}
-					longer = append(longer, append(slices.Clone(seq), step))
+					longer = append(longer, append(slices.Clone(seq), string(host)+string(what)))
 				}
 			}
 		}
-		all = longer
+		next = nil
+		for _, seq := range longer {
+			if key := stateAfter(seq); !seen[key] {
+				seen[key] = true
+				next = append(next, seq)
+			} else {
+				all = append(all, seq)
+			}
+		}
 	}
-	return all
+	return append(all, next...)
 }
 
-// twoHosts are two hosts with a session, and what is expected of it.
-type twoHosts struct {
-	t     *testing.T
-	node  *client.Client
-	id    string
-	hosts map[byte]*aHost
-	main  string            // the leaf of main in the model
+// stateAfter returns the state of the model after seq, and its last steps.
+func stateAfter(seq []string) string {
+	m := newTwoFiles()
+	for _, s := range seq {
+		f, what := m.files[s[0]], rune(s[1])
+		if what == resume {
+			m.stored(f)
+			m.resumed(f)
+		}
+		if what != idle {
+			m.wrote(f)
+		}
+		if what != offline {
+			m.stored(f)
+		}
+	}
+	key := strings.Join(seq[max(0, len(seq)-3):], ",")
+	for _, name := range "ab" {
+		f := m.files[byte(name)]
+		key += fmt.Sprintln("", f.leaf == "", f.leaf == m.main, f.base == m.main, f.leaf == f.base, f.apart, len(f.pending) > 0)
+	}
+	return key
+}
+
+// twoFiles is the model: the files of a session on two hosts, and its heads.
+type twoFiles struct {
+	files map[byte]*aFile
+	main  string            // the leaf of main
 	lines map[string]string // the parent of each line that was written
 	heads int               // separate heads
 }
 
-// aHost is a host, its agent, and what is expected of its file.
-type aHost struct {
-	*Host
-	node    *client.Client
-	cut     atomic.Bool
-	path    string
-	leaf    string // the last line of the file
+// aFile is what the model knows of a file.
+type aFile struct {
+	leaf    string // the last line
 	base    string // where main was when the host was last in step with it
 	pending []string
 	apart   bool // its lines go to a separate head
 }
 
+func newTwoFiles() twoFiles {
+	return twoFiles{files: map[byte]*aFile{'a': {}, 'b': {}}, lines: map[string]string{}}
+}
+
+// wrote adds a line to f. It returns its id and its parent.
+func (m *twoFiles) wrote(f *aFile) (id, parent string) {
+	id, parent = fmt.Sprintf("e%07d", len(m.lines)), f.leaf
+	m.lines[id] = parent
+	f.pending = append(f.pending, id)
+	f.leaf = id
+	return id, parent
+}
+
+// stored stores the pending lines of f. It returns those that go to a separate head.
+func (m *twoFiles) stored(f *aFile) (apart []string) {
+	if len(f.pending) == 0 {
+		return nil
+	}
+	if !f.apart && f.base != m.main {
+		f.apart = true
+		m.heads++
+	}
+	if f.apart {
+		apart = f.pending
+	} else {
+		m.main, f.base = f.leaf, f.leaf
+	}
+	f.pending = nil
+	return apart
+}
+
+// resumed replaces f by main.
+func (m *twoFiles) resumed(f *aFile) { f.leaf, f.base, f.apart = m.main, m.main, false }
+
+// twoHosts are two hosts with a session, and what is expected of it.
+type twoHosts struct {
+	twoFiles
+	t     *testing.T
+	node  *client.Client
+	id    string
+	hosts map[byte]*aHost
+}
+
+// aHost is a host, its agent, and what is expected of its file.
+type aHost struct {
+	*Host
+	*aFile
+	node *client.Client
+	cut  atomic.Bool
+	path string
+}
+
 func newTwoHosts(t *testing.T, node *client.Client, id string) *twoHosts {
-	w := &twoHosts{t: t, node: node, id: id, hosts: map[byte]*aHost{}, lines: map[string]string{}}
+	w := &twoHosts{twoFiles: newTwoFiles(), t: t, node: node, id: id, hosts: map[byte]*aHost{}}
 	for _, name := range "ab" {
 		env := map[string]string{"HOME": t.TempDir()}
-		h := &aHost{Host: testHost(env)}
+		h := &aHost{Host: testHost(env), aFile: w.files[byte(name)]}
 		h.Name = "host-" + string(name)
 		h.node = &client.Client{Base: node.Base, Token: node.Token, HTTP: &http.Client{Transport: h}}
 		h.path = filepath.Join(env["HOME"], ".pi", "agent", "sessions", "--w--", "2026-01-02T03-04-05-000Z_"+id+".jsonl")
@@ -160,7 +239,7 @@ func (w *twoHosts) step(s string) {
 		h.path = r.Path
 		claim = &OpenFile{Path: r.Path, Session: r.ID, Dialect: "pi", Claim: r.Claim}
 		w.expect(s, h, told)
-		h.leaf, h.base, h.apart = w.main, w.main, false
+		w.resumed(h.aFile)
 	}
 	if claim == nil {
 		claim = &OpenFile{Path: h.path, Session: core.SessionID(w.id), Dialect: "pi"}
@@ -180,14 +259,11 @@ func (w *twoHosts) run(h *aHost, what rune, open *OpenFile) (told bool) {
 	f := newFollower(h.Host, h.node, "/", []string{"pi"})
 	f.start(ctx, ended, open)
 	if what != idle {
-		id := fmt.Sprintf("e%07d", len(w.lines))
-		parent, _ := json.Marshal(h.leaf)
-		if h.leaf == "" {
+		id, before := w.wrote(h.aFile)
+		parent, _ := json.Marshal(before)
+		if before == "" {
 			parent = []byte("null")
 		}
-		w.lines[id] = h.leaf
-		h.pending = append(h.pending, id)
-		h.leaf = id
 		w.write(h, strings.TrimSuffix(message(id, string(parent), "on "+h.Name), "\n"))
 	}
 	if what == offline { // killed
@@ -213,19 +289,8 @@ func (w *twoHosts) run(h *aHost, what rune, open *OpenFile) (told bool) {
 // expect applies the lines of h to the model and compares it with the log.
 func (w *twoHosts) expect(s string, h *aHost, told bool) {
 	w.t.Helper()
-	if len(h.pending) > 0 {
-		if !h.apart && h.base != w.main {
-			h.apart = true
-			w.heads++
-		}
-		if !h.apart {
-			w.main = h.leaf
-			h.base = h.leaf
-		}
-		if h.apart && !told {
-			w.t.Errorf("%s: its user is not told that %v are on a separate head", s, h.pending)
-		}
-		h.pending = nil
+	if apart := w.stored(h.aFile); len(apart) > 0 && !told {
+		w.t.Errorf("%s: its user is not told that %v are on a separate head", s, apart)
 	}
 	hs, err := w.node.Heads(w.t.Context(), w.id)
 	if err != nil {

@@ -21,6 +21,7 @@ var (
 	length = flag.Duration("for", 0, "how long each run lasts; default a few seconds, with -long two minutes")
 	seed   = flag.Uint64("seed", 0, "of what is drawn; 0: one by chance, which is printed")
 	only   = flag.String("faults", "", "kinds of fault, separated by commas; default all that the run knows")
+	lanes  = flag.Int("lanes", 2, "run so many rounds at a time")
 	strict = flag.Bool("strict", false, "ask for strict reads, and excuse none as old")
 )
 

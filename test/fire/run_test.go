@@ -34,11 +34,8 @@ type run struct {
 	faults []happening
 }
 
-// Amount of concurrent load.
-const (
-	lanes  = 2 // rounds
-	pulses = 3
-)
+// pulses is how many clients append line after line, each to a session of its own.
+const pulses = 3
 
 // checkTime is the timeout of the check of one session's history. A check that times out
 // proves nothing and fails the test.
@@ -56,7 +53,7 @@ func (r *run) fire(kinds []fault, length time.Duration) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var load sync.WaitGroup
-	for i := range lanes {
+	for i := range *lanes {
 		load.Go(func() { r.rounds(ctx, i) })
 	}
 	for i := range pulses {
