@@ -22,7 +22,7 @@ import (
 var onlyShow = []string{
 	"attach", "audit", "backup ls", "backup verify", "backup check", "blobs get", "blobs ls", "blobs stat", "children", "completion", "diff", "model-input",
 	"contexts", "contexts ls", "entries", "export", "heads", "history", "info", "lineage", "ls", "man", "mcp", "ps", "retention check", "retention plan",
-	"search", "secrets", "service status", "status", "tail", "token check", "token ls", "top", "tree", "usage", "version", "blobs", "retention", "token",
+	"search", "secrets", "service status", "status", "tail", "token check", "token ls", "top", "trace", "tree", "usage", "version", "blobs", "retention", "token",
 }
 
 // noDryRun are the verbs that change something and have no dry run, and why.
@@ -41,6 +41,8 @@ var noDryRun = map[string]string{
 	"token rotate":    "shows a secret, which a dry run cannot",
 	"token revoke":    "ends one token, by its id",
 	"rescue":          "changes nothing without --repair and --to, and says what they would do",
+	"acp":             "starts an agent",
+	"loop":            "starts an agent",
 	"run":             "starts an agent",
 	"service install": "--print shows the unit",
 	"service remove":  "stops a program of the user, whose data stay",

@@ -18,8 +18,8 @@ var verbGroups = []struct {
 	FileTitle string
 	verbs     string
 }{
-	{"Agents on this host:", "run resume rescue watch service import ps claim release"},
-	{"Reading sessions:", "ls info usage tree diff model-input entries children heads attach tail search history lineage export share mcp"},
+	{"Agents on this host:", "run acp loop resume rescue watch service import ps claim release"},
+	{"Reading sessions:", "ls info usage tree diff model-input entries children heads attach tail search history lineage export trace share mcp"},
 	{"Writing to sessions:", "new append label name move-head fork merge checkpoint"},
 	{"Cleaning up:", "rm retention secrets redact erase legal-hold"},
 	{"Operating a log:", "status top doctor verify rebuild backup restore blobs token audit bench"},

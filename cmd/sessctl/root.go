@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/admin"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/agents"
@@ -42,7 +43,7 @@ func (a app) root() *cobra.Command {
 		},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			a.Start()
-			return refuseEmptyPositions(cmd)
+			return refuseEmpty(cmd)
 		},
 	}
 	cmd.SetIn(a.Stdin)
@@ -61,13 +62,25 @@ func (a app) root() *cobra.Command {
 	return cmd
 }
 
-// refuseEmptyPositions rejects an empty entry, head or position, such as that of a
-// variable of a script that is not set: it would mean the default, such as all of a
-// session. An empty --seen waits for nothing, as the first call of a script wants.
-func refuseEmptyPositions(cmd *cobra.Command) error {
-	for name, only := range map[string]string{"at": "", "head": "", "leaf": "", "after": "append", "until": "share"} {
+// neverEmpty are the flags that must not be empty, each with the verb that this
+// applies to, if not to all. An empty --seen waits for nothing, as the first call of a
+// script wants.
+var neverEmpty = map[string]string{
+	"at": "", "head": "", "leaf": "", "after": "append", "until": "", "since": "", "key": "", "id": "",
+	"cwd": "", "dialect": "", "agent": "", "tag": "", "prefix": "", "expires": "",
+}
+
+// refuseEmpty rejects an empty position, id, filter or limit, such as that of a
+// variable of a script that is not set: it would mean the default, such as all
+// sessions.
+func refuseEmpty(cmd *cobra.Command) error {
+	for name, only := range neverEmpty {
 		f := cmd.Flags().Lookup(name)
-		if f != nil && f.Changed && f.Value.String() == "" && (only == "" || cmd.Name() == only) {
+		if f == nil || !f.Changed || only != "" && cmd.Name() != only {
+			continue
+		}
+		list, isList := f.Value.(pflag.SliceValue)
+		if f.Value.String() == "" || isList && slices.Contains(list.GetSlice(), "") {
 			return cli.Usagef("--%s is empty", name)
 		}
 	}

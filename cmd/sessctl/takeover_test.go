@@ -100,9 +100,9 @@ func TestResumeTakesOverOwnClaimUnlessActive(t *testing.T) {
 func TestHeads(t *testing.T) {
 	t.Parallel()
 	f, _ := heldBy(t, &session.Life{State: session.LifeAlive, Seen: time.Now().Add(time.Hour)}) // in the future: shown as 0s ago, however long the test takes
-	wantResult(t, f.run("heads", testID), 0, `HEAD  AT    APART  HELD BY                        TYPE     TEXT
-main  e1    -      pi@a-host, alive, seen 0s ago  message  user: hi␛
-side  none  +2 -1  -                              -`, "")
+	wantResult(t, f.run("heads", testID), 0, `HEAD  AT    FROM MAIN  HELD BY                        TYPE     TEXT
+main  e1               pi@a-host, alive, seen 0s ago  message  user: hi␛
+side  none  +2 -1      no writer`, "")
 	wantResult(t, f.run("heads", testID, "-o", "json"), 0, `"head":"side","leaf":{},"seq":0,"fork":"e0","ahead":2,"behind":1}]}`, "")
 }
 

@@ -55,7 +55,7 @@ var findings = []finding{
 	{name: "B15: bench is a verb of sessnode", command: "bench", code: 2, shows: `unknown verb`},
 	{name: "B16: the states of ls are completed", command: "__complete ls --state ", shows: `claimed\ninterrupted`},
 	{name: "B16: no session is completed as an entry", command: "__complete move-head 7a1c ", lacks: otherID},
-	{name: "B17: heads fit the screen", command: "heads 7b1c", shows: `main  a1b2c3d4  -      bob@couch, `, lacks: "since"},
+	{name: "B17: heads fit the screen", command: "heads 7b1c", shows: `main  a1b2c3d4  bob@couch, `, lacks: "since"},
 	{name: "B18: an export has the lines as they were stored", command: "export 7b1c", shows: `^\{"type":"session","version":3,"id":"7b1c`},
 	{name: "names: model-input and contexts", command: "help --all", shows: `(?s)\n +model-input .*\n +contexts `, lacks: `\n +context `},
 	{name: "names: retain and claim", command: "help --all", lacks: `\n +hold `},

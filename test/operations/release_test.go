@@ -18,7 +18,7 @@ import (
 )
 
 // programs are the files of an archive.
-var programs = []string{"sessnode", "sessctl"}
+var programs = []string{"sessnode", "sessctl", "sessmodel"}
 
 // archive packs the programs as deploy/release does, stamped with a version, and
 // returns the path. It overwrites the version in the binaries to avoid a build.

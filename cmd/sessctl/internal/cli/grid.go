@@ -110,7 +110,8 @@ func (g *Grid) paint(row, column int, cell string) string {
 // narrow makes the widest columns narrower until there is room for the last one. The
 // first column names the row, and is cut only if it is very wide.
 func (g *Grid) narrow(widths []int, total int) {
-	for g.screen.Width > 0 && len(widths) > 1 && total > g.screen.Width-minLast {
+	room := g.screen.Width - min(minLast, g.lastWidth())
+	for g.screen.Width > 0 && len(widths) > 1 && total > room {
 		widest := 1 + slices.Index(widths[1:], slices.Max(widths[1:]))
 		if widths[0] > maxFirst && widths[0] > widths[widest] {
 			widest = 0
@@ -124,12 +125,21 @@ func (g *Grid) narrow(widths []int, total int) {
 }
 
 // Columns that are narrower than minColumn are not narrowed, and neither is a first
-// one of maxFirst: what ls shows of an id. The last column gets at least minLast.
+// one of maxFirst: what ls shows of an id. The last column gets at least minLast, if
+// it needs so much.
 const (
 	minColumn = 10
 	maxFirst  = 16
 	minLast   = 24
 )
+
+// lastWidth returns the width of the widest last cell.
+func (g *Grid) lastWidth() (n int) {
+	for _, row := range g.rows {
+		n = max(n, Columns(row[len(row)-1]))
+	}
+	return n
+}
 
 // widths returns the widths of the columns, without the last cells of rows.
 func (g *Grid) widths() []int {

@@ -61,28 +61,24 @@ func RowState(r catalog.Row) string {
 	return ""
 }
 
-// RowWho returns the person and the host that write to a session now, or else the
-// person that stored it first.
-func RowWho(r catalog.Row) string {
-	if r.Holder != nil {
-		return Who(r.Holder)
+// RowHolder returns the person and the host that hold a session now, or "".
+func RowHolder(r catalog.Row) string {
+	if r.Holder == nil {
+		return ""
 	}
-	return r.By
+	return orHeld(Who(r.Holder))
 }
 
 // Who returns the person, or else the agent, and the host of a claim.
 func Who(c *core.Claim) string { return Join("@", cmp.Or(c.By, c.Agent), c.Host) }
 
-// RowDoing returns the activity of a session: a writer holds it, its agent waits for
-// its user, or nothing.
-func RowDoing(r catalog.Row) string {
+// RowMark returns deleted, waits if the agent waits for its user, closed, or "".
+func RowMark(r catalog.Row) string {
 	switch {
 	case r.Deleted:
 		return "deleted"
 	case r.Holder != nil && r.Waits != "":
 		return "waits"
-	case r.Holder != nil:
-		return "held"
 	case r.Closed:
 		return "closed"
 	}

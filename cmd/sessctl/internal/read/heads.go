@@ -48,22 +48,23 @@ func (a app) heads(ctx context.Context, arg string) error {
 
 func (a app) printHeads(hs api.Heads) error {
 	g := a.NewGrid()
-	g.Row("HEAD", "AT", "APART", "HELD BY", "TYPE", "TEXT")
+	g.Row("HEAD", "AT", "FROM MAIN", "HELD BY", "TYPE", "TEXT")
 	for _, h := range hs.Heads {
-		apart := "-"
+		apart := ""
 		if h.Ahead > 0 || h.Behind > 0 {
 			apart = fmt.Sprintf("+%d -%d", h.Ahead, h.Behind)
 		}
-		at, kind, text := "none", "-", ""
+		at, kind, text := "none", "", ""
 		if h.Entry != nil {
 			at, kind, text = h.Entry.ID, h.Entry.Type, h.Entry.Text
 		}
-		held := "-"
+		held := "no writer"
 		if h.Claim != nil {
 			held = cli.Join(", ", cmp.Or(cli.Who(h.Claim), h.Claim.Writer), a.LifeText(h.Life))
 		}
 		g.Row(h.Head, at, apart, held, kind, text)
 	}
+	g.DropEmpty()
 	if err := g.Flush(); err != nil {
 		return err
 	}

@@ -202,6 +202,6 @@ func usageText(u item.Usage) string {
 	if u == (item.Usage{}) {
 		return ""
 	}
-	return fmt.Sprintf("cost %s, %d in, %d out, cache %d read, %d written",
-		money(u.Cost), u.Input, u.Output, u.CacheRead, u.CacheWrite)
+	return cli.Join(", ", display.Cost(u.Cost),
+		fmt.Sprintf("%d tokens in, %d out, %d read from cache, %d written to it", u.Input, u.Output, u.CacheRead, u.CacheWrite))
 }

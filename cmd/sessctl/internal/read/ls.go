@@ -21,9 +21,9 @@ func lsCmd(a app) *cobra.Command {
 		Short: "List sessions",
 		Long: `Lists the sessions whose id begins with PREFIX, or all, newest first. Flags
 filter and order the list. ID is the shortest unique prefix of the id; -o wide
-shows the whole id. PROJECT is the last part of the directory. WHO is the person
-and host that hold the session now, if STATE is held, or waits: the agent waits for
-its user. Otherwise it is who stored the session first.
+shows the whole id. PROJECT is the last part of the directory, AUTHOR who stored the
+session first, HELD BY the person and host that hold it now. STATE is waits if the
+agent waits for its user, closed, or deleted. Columns without a value are not shown.
 
 An interrupted session is open and held by a writer that is silent: its host
 failed, or cannot be reached. Names and texts are matched without case.
@@ -140,15 +140,15 @@ func (a app) table(rows []catalog.Row) *cli.Grid {
 		return a.wideTable(rows)
 	}
 	g := a.NewGrid()
-	g.Colors(cli.Yellow, cli.Cyan, cli.Dim, "", "", "", cli.Green, cli.Dim, "")
-	g.Row("ID", "AGENT", "WHEN", "MSGS", "COST", "WHO", "STATE", "PROJECT", "TITLE")
+	g.Colors(cli.Yellow, cli.Cyan, cli.Dim, "", "", "", cli.Green, cli.Green, cli.Dim, "")
+	g.Row("ID", "AGENT", "WHEN", "MSGS", "COST", "AUTHOR", "HELD BY", "STATE", "PROJECT", "TITLE")
 	for _, r := range rows {
 		agent := r.Dialect
 		if 0 < a.Stdout.Width && a.Stdout.Width < roomForAgent {
 			agent = ""
 		}
 		g.Row(cli.ShortID(r.ShortID, r.ID), agent, a.Ago(cmp.Or(r.Modified, r.Created)), messagesText(r), display.Cost(r.Usage.Cost),
-			cli.RowWho(r), cli.RowDoing(r), cli.Project(r.CWD), cli.OrDash(cmp.Or(r.Name, r.First)))
+			r.By, cli.RowHolder(r), cli.RowMark(r), cli.Project(r.CWD), cli.OrDash(cmp.Or(r.Name, r.First)))
 	}
 	g.DropEmpty()
 	return g

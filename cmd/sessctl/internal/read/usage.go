@@ -10,6 +10,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/core/item"
 	"github.com/sesslog/sesslog/core/usage"
 )
@@ -135,6 +136,7 @@ func (a app) printUsage(u api.SessionUsage) error {
 	if u.Inherited.Usage != (item.Usage{}) {
 		sumRow(g, "inherited", u.Inherited.Sum)
 	}
+	g.DropEmpty()
 	if err := g.Flush(); err != nil {
 		return err
 	}
@@ -162,9 +164,9 @@ func named(g *cli.Grid, name string, n usage.Named, models bool) {
 func sumRow(g *cli.Grid, name string, s usage.Sum) {
 	estimate := ""
 	if s.WithoutCost != (usage.Tokens{}) {
-		estimate = money(s.Estimate)
+		estimate = display.Cost(s.Estimate)
 		if s.Unpriced {
-			estimate += "+?"
+			estimate = cli.Join("+", estimate, "?")
 		}
 	}
 	answers := ""
@@ -172,7 +174,5 @@ func sumRow(g *cli.Grid, name string, s usage.Sum) {
 		answers = strconv.FormatInt(s.Answers, 10)
 	}
 	g.Row(name, answers, strconv.FormatInt(s.Input, 10), strconv.FormatInt(s.Output, 10),
-		strconv.FormatInt(s.CacheRead, 10), strconv.FormatInt(s.CacheWrite, 10), money(s.Cost), estimate)
+		strconv.FormatInt(s.CacheRead, 10), strconv.FormatInt(s.CacheWrite, 10), display.Cost(s.Cost), estimate)
 }
-
-func money(n float64) string { return strconv.FormatFloat(n, 'f', 4, 64) }
