@@ -63,7 +63,11 @@ var generalMutations = []mutation{
 	},
 	{
 		"nova_compress", "a task's limits are ignored", "core/dialect/nova/complete.go",
-		"l = Limits{Decisions: int(min(", "_ = Limits{Decisions: int(min(",
+		"l := r.limits()", "r.limits()\n\tl := DefaultLimits",
+	},
+	{
+		"nova_compress/NOVA-12", "a limit that a task does not set is none", "core/dialect/nova/complete.go",
+		"l := DefaultLimits\n", "var l Limits\n",
 	},
 	{
 		"nova_fork", "forks are not counted", "engine/fork.go",

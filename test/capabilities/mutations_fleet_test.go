@@ -118,12 +118,24 @@ var fleetMutations = []mutation{
 		"if r.Next != \"\" {\n\t\tfmt.Fprintf(a.Stderr, \"hint", "if false {\n\t\tfmt.Fprintf(a.Stderr, \"hint",
 	},
 	{
+		"fleet_people/FLEET-33", "variables that are not set select all sessions", "cmd/sessctl/root.go",
+		"return cli.Usagef(\"--%s is empty\", name)", "return nil",
+	},
+	{
 		"fleet_find/FLEET-19", "prompts are not found", "materializer/index/promptsearch.go",
 		"return readPrompts(rows, q.Limit, terms, &page)", "return nil",
 	},
 	{
 		"fleet_lineage/FLEET-20", "every fork is of the end", "engine/fork.go",
 		"if leaf.IsDefault() || f.Whole {", "if leaf != core.NoLeaf || f.Whole {",
+	},
+	{
+		"fleet_lineage/FLEET-20", "the key of another fork is accepted", "engine/fork.go",
+		"same = ps[0].Entry == b.Origin.Parents[0].Entry", "same = true",
+	},
+	{
+		"fleet_blobs/FLEET-08", "verify asks the caches", "blobstore/blobs.go",
+		"if ctx.Value(uncached{}) == nil {", "if true {",
 	},
 	{
 		"fleet_backup/FLEET-25", "every backup sends everything again", "backup/take.go",
@@ -135,7 +147,7 @@ var fleetMutations = []mutation{
 	},
 	{
 		"fleet_blobs/FLEET-28", "missing snapshots are not found", "materializer/doctor/sessions.go",
-		"if row.Snapshot > 0 && !row.Erased && !k.has(&row) {", "if row.Snapshot > 0 && !row.Erased && !k.has(&row) && false {",
+		"if !k.has(&row) {", "if !k.has(&row) && false {",
 	},
 	{
 		"fleet_node/FLEET-30", "requests are not counted", "internal/metrics/metrics.go",

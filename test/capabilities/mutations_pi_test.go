@@ -133,11 +133,11 @@ var piMutations = []mutation{
 	},
 	{
 		"pi_entries/PI-35", "a compaction keeps nothing before it", "core/dialect/pi/compaction.go",
-		"chosen, err = appendKept(chosen, path[:at], first, dropped)", "chosen, err = appendKept(chosen, path[:0], first, dropped)",
+		"range path[k.from:k.at] {", "range path[k.at:k.at] {",
 	},
 	{
 		"pi_entries/PI-35", "what follows a compaction is left out", "core/dialect/pi/compaction.go",
-		"return append(chosen, path[at+1:]...), nil", "return chosen, nil",
+		"return append(chosen, path[k.at+1:]...), nil", "return chosen, nil",
 	},
 	{
 		"pi_tree/PI-16", "an append does not move the leaf", "session/write.go",

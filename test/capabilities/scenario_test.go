@@ -15,8 +15,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/internal/testkit"
-
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -40,7 +40,7 @@ const scenarios = "testdata/scenarios"
 // verbs of testscript there are:
 //
 //	code N COMMAND...              expects that exit code
-//	http STATUS METHOD PATH [BODY] expects that status; stdout is the answer, BODY a file
+//	http STATUS METHOD PATH [BODY [KEY]] expects that status; stdout is the answer, BODY a file, KEY an Idempotency-Key
 //	id NAME                        sets $NAME to the last line of stdout
 //	node NAME ACTION [ARGS...]     starts, kills or restarts a node of the scenario's own
 func TestScenarios(t *testing.T) {
@@ -111,11 +111,11 @@ func startNodes(t *testing.T, bin string) []*harness.Node {
 }
 
 func request(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 3 || len(args) > 4 {
-		ts.Fatalf("usage: http STATUS METHOD PATH [BODY]")
+	if neg || len(args) < 3 || len(args) > 5 {
+		ts.Fatalf("usage: http STATUS METHOD PATH [BODY [KEY]]")
 	}
 	var body io.Reader
-	if len(args) == 4 {
+	if len(args) > 3 {
 		body = strings.NewReader(ts.ReadFile(args[3]))
 	}
 	req, err := http.NewRequest(args[1], ts.Getenv("SESS_URL")+args[2], body)
@@ -126,7 +126,10 @@ func request(ts *testscript.TestScript, neg bool, args []string) {
 	if args[2] == "/mcp" {
 		req.Header.Set("Accept", "application/json, text/event-stream")
 	}
-	if len(args) == 4 {
+	if len(args) == 5 {
+		req.Header.Set(api.HeaderIdempotency, args[4])
+	}
+	if len(args) > 3 {
 		req.Header.Set("Content-Type", "application/json")
 		if strings.HasSuffix(args[3], ".jsonl") {
 			req.Header.Set("Content-Type", "application/x-ndjson")
