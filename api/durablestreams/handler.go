@@ -138,7 +138,7 @@ func (h *Handler) setCommon(w http.ResponseWriter) {
 		w.Header().Set("Access-Control-Allow-Origin", "*")
 		w.Header().Set("Access-Control-Expose-Headers", strings.Join([]string{
 			"ETag", "Location", headerNext, headerUpToDate, headerClosed, headerCursor, headerTTL, headerExpires, headerEncoding,
-			headerProducerEpoch, headerProducerSeq, headerExpectedSeq, headerReceivedSeq,
+			headerProducerEpoch, headerProducerSeq, headerExpectedSeq, headerReceivedSeq, headerStream,
 		}, ", "))
 	}
 }

@@ -30,6 +30,9 @@ const (
 	headerProducerSeq   = "Producer-Seq"
 	headerExpectedSeq   = "Producer-Expected-Seq"
 	headerReceivedSeq   = "Producer-Received-Seq"
+
+	// headerStream is ours: it tells a stream from an earlier one at the same path.
+	headerStream = "Sess-Stream"
 )
 
 // maxHeader bounds texts of headers that the log keeps.

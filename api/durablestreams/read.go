@@ -50,7 +50,7 @@ func (h *Handler) pageAt(sess *engine.Session, from start) (p page, err error) {
 		if s.state.Deleted || st.Deleted != nil || h.isExpired(st.ID, s) {
 			return errNoStream(s.config.Path)
 		}
-		p = page{config: s.config, session: st.ID, from: from.at, closed: s.state.Closed, after: st.Pos, redacted: len(st.Redacted)}
+		p = page{config: s.config, from: from.at, closed: s.state.Closed, after: st.Pos, redacted: len(st.Redacted)}
 		if from.now || p.from > s.state.Tail {
 			p.from = s.state.Tail
 		}
@@ -181,6 +181,7 @@ func (h *Handler) answerPage(w http.ResponseWriter, r *http.Request, p *page) er
 
 func (p *page) setHeaders(w http.ResponseWriter) {
 	w.Header().Set(headerNext, formatOffset(p.next))
+	w.Header().Set(headerStream, p.stream())
 	if p.atEnd {
 		w.Header().Set(headerUpToDate, "true")
 	}
@@ -196,8 +197,11 @@ func (p *page) tag() string {
 	if p.closed {
 		closed = "-closed"
 	}
-	return fmt.Sprintf(`"%s-%d-%d-%d%s"`, p.session, p.from, p.next, p.redacted, closed)
+	return fmt.Sprintf(`"%s-%d-%d-%d%s"`, p.stream(), p.from, p.next, p.redacted, closed)
 }
+
+// stream names the stream that the page is of. Another one at its path has another name.
+func (p *page) stream() string { return p.config.ID + "@" + p.config.Time }
 
 func matchesTag(r *http.Request, tag string) bool {
 	for have := range strings.SplitSeq(r.Header.Get("If-None-Match"), ",") {

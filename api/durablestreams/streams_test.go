@@ -94,6 +94,35 @@ func TestStreamIsASession(t *testing.T) {
 	}
 }
 
+// A reader at an offset notices that the stream is another one, and no cache takes them
+// for the same.
+func TestStreamsAtOnePathAreToldApart(t *testing.T) {
+	t.Parallel()
+	n := start(t, nodetest.Config{})
+	seen := map[string]bool{}
+	for range 3 {
+		n.want(t, 201, "PUT", "notes", "same", plain...)
+		first, _ := n.want(t, 200, "GET", "notes", "")
+		n.want(t, 204, "POST", "notes", "more", plain...)
+		next, _ := n.want(t, 200, "GET", "notes?offset="+first.Header.Get("Stream-Next-Offset"), "")
+		if next.Header.Get("Sess-Stream") != first.Header.Get("Sess-Stream") {
+			t.Errorf("it was %q and is %q", first.Header.Get("Sess-Stream"), next.Header.Get("Sess-Stream"))
+		}
+		seen[first.Header.Get("Sess-Stream")] = true
+		seen[first.Header.Get("ETag")] = true
+		n.want(t, 204, "DELETE", "notes", "")
+		if len(seen) == 4 { // the third has the id of the first
+			_, err := n.Erase(t.Context(), "ds-notes", api.EraseRequest{Notice: api.Notice{Why: "test"}, Now: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if len(seen) != 6 {
+		t.Errorf("three streams have the names and tags %v", seen)
+	}
+}
+
 // Two nodes accept each sequence number of a producer once, whichever is asked.
 func TestTwoNodesAcceptEachRequestOnce(t *testing.T) {
 	t.Parallel()
