@@ -3,6 +3,7 @@ package durablestreams
 import (
 	"bytes"
 	"context"
+	"net/netip"
 	"net/url"
 	"strings"
 	"sync/atomic"
@@ -212,6 +213,32 @@ func TestPatternsMatchStreamsByTheirSegments(t *testing.T) {
 		s := subscription{wanted: wanted{Pattern: c.pattern}}
 		if got := s.matches(c.path); got != c.want {
 			t.Errorf("%q matches %.40q: %v", c.pattern, c.path, got)
+		}
+	}
+}
+
+func TestWebhooksReachPublicAddressesOnly(t *testing.T) {
+	t.Parallel()
+	for _, bad := range []string{
+		"0.0.0.0", "0.1.2.3", "10.0.0.1", "100.64.0.1", "127.0.0.1", "169.254.169.254", "172.16.0.1", "192.0.0.1", "192.0.2.1", "192.168.0.1",
+		"198.18.0.1", "198.19.255.255", "198.51.100.1", "203.0.113.1", "224.0.0.1", "240.0.0.1", "255.255.255.255", "::", "::1", "::7f00:1",
+		"::ffff:10.0.0.1", "::ffff:100.64.0.1", "64:ff9b::a00:1", "64:ff9b:1::1", "100::1", "2001::1", "2001:db8::1", "2002:a00:1::", "3fff::1",
+		"fc00::1", "fe80::1", "fe80::1%eth0", "fec0::1", "ff02::1",
+	} {
+		if isPublic(netip.MustParseAddr(bad)) {
+			t.Errorf("%s is public", bad)
+		}
+		host := bad
+		if strings.Contains(bad, ":") {
+			host = "[" + url.PathEscape(bad) + "]"
+		}
+		if WebhooksLocal.check("https://"+host+"/hook") == nil {
+			t.Errorf("a webhook at %s is accepted", bad)
+		}
+	}
+	for _, good := range []string{"1.1.1.1", "100.63.255.255", "100.128.0.1", "198.20.0.1", "223.255.255.255", "2606:4700::1111", "2a00:1450::1", "2001:4860::8888"} {
+		if !isPublic(netip.MustParseAddr(good)) {
+			t.Errorf("%s is not public", good)
 		}
 	}
 }

@@ -39,7 +39,8 @@ type info struct {
 	tail int64
 }
 
-// infos returns the streams of a subscription, and those that no longer exist.
+// infos returns the streams of a subscription, and those that no longer exist. If some
+// cannot be read now, they have no pending work, and err is why.
 func (h *Handler) infos(ctx context.Context, sess *engine.Session, open func(context.Context, core.SessionID) (*engine.Session, error)) (all []info, gone []string, err error) {
 	var links map[string]link
 	err = h.viewSubscription(sess, func(s *subscription) error {
@@ -51,9 +52,9 @@ func (h *Handler) infos(ctx context.Context, sess *engine.Session, open func(con
 	}
 	for _, path := range slices.Sorted(maps.Keys(links)) {
 		l := links[path]
-		tail, ok, err := h.tailOf(ctx, path, open)
-		if err != nil {
-			return nil, nil, err
+		tail, ok, failed := h.tailOf(ctx, path, open)
+		if failed != nil {
+			tail, ok, err = l.Acked, true, failed
 		}
 		if !ok && !l.Explicit {
 			gone = append(gone, path)
@@ -61,7 +62,7 @@ func (h *Handler) infos(ctx context.Context, sess *engine.Session, open func(con
 		}
 		all = append(all, info{l.shown(path), formatOffset(tail), tail > l.Acked, tail})
 	}
-	return all, gone, nil
+	return all, gone, err
 }
 
 // next returns the lease of the next wake.
@@ -131,10 +132,7 @@ func (h *Handler) claim(w http.ResponseWriter, r *http.Request, path string) err
 	}
 	own, cancel := detached(ctx) // the caller may use the subscription, and so sees its streams
 	defer cancel()
-	all, _, err := h.infos(own, sess, h.cfg.Open)
-	if err != nil {
-		return err
-	}
+	all, _, unread := h.infos(own, sess, h.cfg.Open)
 	var l lease
 	var ttl int64
 	token := ""
@@ -145,6 +143,8 @@ func (h *Handler) claim(w http.ResponseWriter, r *http.Request, path string) err
 			return nil, invalid("the subscription is not of type %s", byPull)
 		case l.Holder != "" && h.now().Before(l.Until):
 			return nil, &refusal{status: http.StatusConflict, code: codeClaimed, text: "another worker has the work", holder: l.Holder, generation: l.Generation}
+		case !s.isPending(all, nil) && unread != nil:
+			return nil, unread
 		case !s.isPending(all, nil):
 			return nil, refuseAs(codeNoWork, http.StatusConflict, "the subscription has no pending work")
 		}
@@ -309,17 +309,18 @@ var errNotWoken = errors.New("there is nothing to do")
 // advance gives up a lease that has ended, and wakes a subscription that has pending work.
 // It reports whether it did wake it.
 func (h *Handler) advance(ctx context.Context, sess *engine.Session) (woken bool, err error) {
-	all, gone, err := h.infos(ctx, sess, h.cfg.Cached)
-	if err != nil {
-		return false, err
-	}
-	return h.wake(ctx, sess, all, func(*subscription) map[string]*link {
+	all, gone, unread := h.infos(ctx, sess, h.cfg.Cached)
+	woken, err = h.wake(ctx, sess, all, func(*subscription) map[string]*link {
 		links := map[string]*link{}
 		for _, path := range gone {
 			links[path] = nil
 		}
 		return links
 	})
+	if err == nil {
+		err = unread // streams that are read later may have work
+	}
+	return woken, err
 }
 
 // wake stores links, and a wake if one is due for the streams of all. The webhook is called

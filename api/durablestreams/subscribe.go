@@ -116,6 +116,9 @@ func (h *Handler) subscribe(w http.ResponseWriter, r *http.Request, id string) e
 		if f.sess != nil {
 			return h.confirm(w, f.sess, id, &q)
 		}
+		if f.gone {
+			return refuseAs(codeExists, http.StatusConflict, "the session of the subscription is in the trash: erase or restore it")
+		}
 		sess, err := h.makeSubscription(r, sub, f.generation, &q)
 		if errors.Is(err, core.ErrExists) && try < maxTries { // another request made it
 			continue

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -121,6 +122,59 @@ func TestNodesShareSubscriptions(t *testing.T) {
 }
 
 // A worker that is gone loses its lease, and its token is fenced.
+// A stream that cannot be read stops no work on the others of its subscription.
+func TestUnreadableStreamLeavesItsSubscription(t *testing.T) {
+	t.Parallel()
+	n := start(t, nodetest.Config{})
+	n.want(t, 201, "PUT", "wakes", "[]", asJSON...)
+	n.want(t, 201, "PUT", "__ds/subscriptions/s",
+		`{"type":"pull-wake","streams":["events/a","events/b","events/c"],"wake_stream":"wakes","lease_ttl_ms":600000}`, asJSON...)
+	pi := `{"type":"session","version":3,"id":"ds-events__b","timestamp":"2026-01-05T09:00:00.000Z","cwd":"/lab"}` + "\n"
+	if _, err := n.Import(t.Context(), strings.NewReader(pi), int64(len(pi)), client.ImportOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, status := claim(t, n, "w"); status != 409 {
+		t.Errorf("without work, a claim is answered %d", status)
+	}
+	for _, path := range []string{"events/a", "events/c"} {
+		n.want(t, 201, "PUT", path, "1", asJSON...)
+	}
+	var w wake
+	until(t, "claim", func() bool {
+		var status int
+		w, status = claim(t, n, "w")
+		return status == 200
+	})
+	var pending []string
+	for _, s := range w.Streams {
+		if s.Pending {
+			pending = append(pending, s.Path)
+		}
+	}
+	if !slices.Equal(pending, []string{"events/a", "events/c"}) {
+		t.Errorf("the worker gets %+v", w)
+	}
+}
+
+func TestRemovedSubscriptionIsNotMadeAgain(t *testing.T) {
+	t.Parallel()
+	n := start(t, nodetest.Config{})
+	subscribed(t, n, 1000)
+	id := string(durablestreams.SessionID("__ds/subscriptions/s", 1))
+	if err := n.Delete(t.Context(), id, api.Notice{}); err != nil {
+		t.Fatal(err)
+	}
+	body := `{"type":"pull-wake","pattern":"events/*","wake_stream":"wakes"}`
+	if _, got := n.want(t, 409, "PUT", "__ds/subscriptions/s", body, asJSON...); !strings.Contains(got, "in the trash") {
+		t.Errorf("the answer is %s", got)
+	}
+	n.want(t, 404, "GET", "__ds/subscriptions/s", "")
+	if _, err := n.Erase(t.Context(), id, api.EraseRequest{Notice: api.Notice{Why: "test"}, Now: true}); err != nil {
+		t.Fatal(err)
+	}
+	n.want(t, 201, "PUT", "__ds/subscriptions/s", body, asJSON...)
+}
+
 func TestEndedLeaseIsFenced(t *testing.T) {
 	t.Parallel()
 	n := start(t, nodetest.Config{})

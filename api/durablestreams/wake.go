@@ -479,10 +479,7 @@ func (h *Handler) deliver(ctx context.Context, sess *engine.Session, d delivery)
 // told returns the streams of a subscription. Those that woke it end no earlier than then,
 // even if what is cached lags.
 func (h *Handler) told(ctx context.Context, sess *engine.Session, woke []info) []info {
-	all, _, err := h.infos(ctx, sess, h.cfg.Cached)
-	if err != nil {
-		return woke
-	}
+	all, _, _ := h.infos(ctx, sess, h.cfg.Cached) // without those that cannot be read
 	for _, i := range woke {
 		at := slices.IndexFunc(all, func(other info) bool { return other.Path == i.Path })
 		switch {

@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -55,9 +56,30 @@ func (m Webhooks) check(raw string) error {
 	return nil
 }
 
+// reserved are global unicast addresses that are no hosts of the internet, or that stand
+// for others, by the registries of IANA.
+var reserved = prefixes(
+	"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24",
+	"203.0.113.0/24", "240.0.0.0/4",
+	"2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20",
+)
+
+// unicast6 has all public IPv6 addresses. Outside are those of NAT64, among others.
+var unicast6 = netip.MustParsePrefix("2000::/3")
+
+func prefixes(all ...string) (out []netip.Prefix) {
+	for _, s := range all {
+		out = append(out, netip.MustParsePrefix(s))
+	}
+	return out
+}
+
 func isPublic(addr netip.Addr) bool {
 	addr = addr.Unmap()
-	return addr.IsGlobalUnicast() && !addr.IsPrivate()
+	if !addr.IsGlobalUnicast() || addr.IsPrivate() || addr.Is6() && !unicast6.Contains(addr) {
+		return false
+	}
+	return !slices.ContainsFunc(reserved, func(p netip.Prefix) bool { return p.Contains(addr.WithZone("")) })
 }
 
 // newWebhookClient returns a client that connects only to addresses that m allows, whatever
