@@ -1,6 +1,7 @@
 package acpproxy
 
 import (
+	"bytes"
 	"encoding/json"
 
 	"github.com/coder/acp-go-sdk"
@@ -13,7 +14,7 @@ const maxName = 64
 
 // fromAgent handles a line of the agent.
 func (p *proxy) fromAgent(line []byte) {
-	m, err := parse(line)
+	m, err := parse(bytes.ToValidUTF8(line, []byte("\uFFFD"))) // some pass what a command has printed
 	switch {
 	case err != nil:
 		return // text that is no message is not for the editor
@@ -22,7 +23,7 @@ func (p *proxy) fromAgent(line []byte) {
 	case m.session != nil:
 		p.ofSession(m)
 	default:
-		p.editor.send(line)
+		p.editor.send(m.raw)
 	}
 }
 

@@ -50,6 +50,7 @@ func TestBadInputGetsErrorsOfTheProtocol(t *testing.T) {
 	}{
 		{`hello`, "null", -32700},
 		{`{"jsonrpc":"2.0","id":1`, "null", -32700},
+		{"{\"jsonrpc\":\"2.0\",\"id\":\"\xff\",\"method\":\"session/list\"}", "null", -32700},
 		{`[{"jsonrpc":"2.0","id":1,"method":"initialize"}]`, "null", -32600},
 		{`{"jsonrpc":"2.0","id":1}`, "null", -32600},
 		{`{"jsonrpc":"2.0","id":2,"method":"session/new","params":{}}`, "2", -32602},

@@ -9,6 +9,7 @@ import (
 	"io"
 	"strconv"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/coder/acp-go-sdk"
 	"github.com/go-json-experiment/json/jsontext"
@@ -39,7 +40,7 @@ func (m *message) sessionID() (id string) {
 
 // parse reads a message. If it is none, the error is that of the protocol.
 func parse(line []byte) (*message, error) {
-	if !json.Valid(line) {
+	if !json.Valid(line) || !utf8.Valid(line) {
 		return nil, acp.NewParseError(nil)
 	}
 	m := &message{raw: line}
