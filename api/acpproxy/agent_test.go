@@ -14,7 +14,8 @@ type agentHome struct {
 	loads   bool // session/load works
 	forgets bool // … but the agent makes an empty session instead
 
-	dies chan struct{} // closed when the agent ends while it makes a session; nil if it does not
+	stops chan struct{} // gets each turn that is canceled, if there is room
+	dies  chan struct{} // closed when the agent ends while it makes a session; nil if it does not
 
 	mu       sync.Mutex
 	sessions map[acp.SessionId][]acp.SessionUpdate
@@ -92,6 +93,10 @@ func (a *scripted) Prompt(ctx context.Context, q acp.PromptRequest) (acp.PromptR
 		stopped, _ := a.stop.LoadOrStore(q.SessionId, make(chan struct{}, 1))
 		_ = a.says(ctx, q.SessionId, acp.UpdateAgentMessageText("waiting"))
 		<-stopped.(chan struct{})
+		select {
+		case a.stops <- struct{}{}:
+		default:
+		}
 		return acp.PromptResponse{StopReason: acp.StopReasonCancelled}, nil
 	case "ask":
 		r, err := a.conn.RequestPermission(ctx, acp.RequestPermissionRequest{

@@ -132,16 +132,21 @@ func (p *proxy) delete(ctx context.Context, params json.RawMessage) (any, error)
 	if err := decode(params, &q); err != nil {
 		return nil, err
 	}
-	if err := p.checkDialect(ctx, q.SessionID); err != nil {
-		return nil, err
-	}
 	p.mu.Lock()
 	l := p.live[q.SessionID]
 	p.mu.Unlock()
+	err := p.checkDialect(ctx, q.SessionID)
+	isNew := l != nil && errors.Is(err, core.ErrNotFound) // it has no prompt yet
+	if err != nil && !isNew {
+		return nil, err
+	}
 	if l != nil {
 		l.cancel()
 		l.end()
 		<-l.done
+	}
+	if isNew {
+		return struct{}{}, nil
 	}
 	return struct{}{}, p.o.Node.Delete(ctx, q.SessionID, api.Notice{By: p.o.By, Host: p.o.Host})
 }
@@ -291,6 +296,7 @@ func (p *proxy) toSession(m *message) {
 		p.refuse(m, fmt.Errorf("session %.64q is not open: load it first: %w", id, core.ErrNotFound))
 	case m.method == acp.AgentMethodSessionPrompt:
 		p.prompt(l, m)
+	case m.method == acp.AgentMethodSessionCancel && l.passNow(m.raw):
 	case m.method == acp.AgentMethodSessionClose && m.isRequest():
 		l.add(job{do: func(error) {
 			p.passAwaited(m, l.toAgent(m.raw), func(a *message) {

@@ -55,6 +55,7 @@ type live struct {
 	mu     sync.Mutex
 	jobs   []job
 	queued int
+	unsaid int // prompts that the agent did not get yet
 	ended  bool
 	wake   chan struct{}
 	room   chan struct{}
@@ -96,6 +97,9 @@ func (l *live) add(j job) {
 		if l.queued < maxQueued {
 			l.jobs = append(l.jobs, j)
 			l.queued += j.size()
+			if j.prompt != nil {
+				l.unsaid++
+			}
 			l.mu.Unlock()
 			signal(l.wake)
 			return
@@ -205,6 +209,26 @@ func (l *live) doJob(j job) {
 		err = l.storeAnswer(j.answer)
 	}
 	j.do(err)
+	if j.prompt != nil {
+		l.mu.Lock()
+		l.unsaid--
+		l.mu.Unlock()
+	}
+}
+
+// passNow passes a message without waiting for what must be stored first. It reports
+// whether that is possible: the agent has the session, and all prompts.
+func (l *live) passNow(raw []byte) bool {
+	l.p.mu.Lock()
+	id := l.agentID
+	l.p.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if id == "" || l.unsaid > 0 || l.ended {
+		return false
+	}
+	l.p.agent.send(set(raw, "params", "sessionId", encode(id)))
+	return true
 }
 
 // hold collects the chunks of one message. Other updates are lines of their own.

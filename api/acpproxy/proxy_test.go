@@ -7,6 +7,10 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -386,8 +390,14 @@ func TestDeletedSessionIsInTheTrash(t *testing.T) {
 		}
 		return err
 	}
-	if err := del(id); err != nil {
-		t.Fatal(err)
+	fresh := e.begin()
+	for _, id := range []string{id, fresh} {
+		if err := del(id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := e.prompt(fresh, "more"); code(err) != -32002 {
+		t.Errorf("a prompt after the deletion of a session without one: %v", err)
 	}
 	if err := e.prompt(id, "more"); code(err) != -32002 {
 		t.Errorf("a prompt after the deletion: %v", err)
@@ -413,6 +423,42 @@ func TestPromptWithoutANodeIsRefused(t *testing.T) {
 	}
 	if home.heard() != "hello" {
 		t.Errorf("the agent heard %q", home.heard())
+	}
+}
+
+// The editor stops a turn while no node accepts what was said in it.
+func TestCancelDoesNotWaitForANode(t *testing.T) {
+	t.Parallel()
+	node := nodetest.Start(t, nodetest.Config{})
+	to, err := url.Parse(node.Base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forward := httputil.NewSingleHostReverseProxy(to)
+	stuck, release := make(chan struct{}, 100), make(chan struct{})
+	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err == nil && bytes.Contains(body, []byte(`"waiting"`)) {
+			stuck <- struct{}{}
+			<-release
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		forward.ServeHTTP(w, r)
+	}))
+	t.Cleanup(slow.Close)
+	home := &agentHome{stops: make(chan struct{}, 1)}
+	e := connect(t, &client.Client{Base: slow.URL}, "a", home, false)
+	id := e.begin()
+	ended := make(chan error, 1)
+	go func() { ended <- e.prompt(id, "wait") }()
+	<-stuck
+	if err := e.conn.SendNotification(t.Context(), acp.AgentMethodSessionCancel, acp.CancelNotification{SessionId: acp.SessionId(id)}); err != nil {
+		t.Fatal(err)
+	}
+	<-home.stops
+	close(release)
+	if err := <-ended; err != nil {
+		t.Errorf("the turn ends with %v", err)
 	}
 }
 
