@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -58,6 +61,11 @@ func (a app) acp(ctx context.Context, argv []string, takeOver bool) error {
 	if err != nil {
 		return err
 	}
+	// What is left is stored even if the editor is gone: a write to its pipe must not end
+	// this program.
+	gone := make(chan os.Signal, 1)
+	signal.Notify(gone, syscall.SIGPIPE)
+	defer signal.Stop(gone)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	agent := exec.CommandContext(ctx, argv[0], argv[1:]...)
