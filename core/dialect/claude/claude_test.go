@@ -94,6 +94,15 @@ func TestContext(t *testing.T) {
 			prompt(0, "a", "", "one"), answer(1, "b", "a", "m", call("t1")), answer(2, "c", "b", "m", call("t2")),
 			result(4, "r2", "c", "t2"), result(3, "r1", "b", "t1"), answer(5, "e", "r2", "m2", words("done")),
 		}, "u: one | a: t1, t2 | u: t1, t2 | a: done"},
+		"a call that ended before the next one was written": {[]string{
+			prompt(0, "a", "", "one"), answer(1, "b", "a", "m", call("t1")), result(2, "r1", "b", "t1"), answer(3, "c", "r1", "m", call("t2")),
+			result(4, "r2", "c", "t2"), answer(5, "e", "r2", "m2", words("done")),
+		}, "u: one | a: t1, t2 | u: t1, t2 | a: done"},
+		"one id in two turns": {[]string{turn[0], turn[1], turn[2], answer(3, "d", "c", "m1", words("ho"))}, "u: one | a: hi | u: two | a: ho"},
+		"an error of the API in a turn": {[]string{
+			turn[0], answer(1, "b", "a", "m", call("t1")), result(2, "r1", "b", "t1"),
+			say(3, "assistant", "e", "r1", `"isApiErrorMessage":true,"message":{"id":"e","model":"<synthetic>","role":"assistant","content":[`+words("bad")+`]}`),
+		}, "u: one | a: t1 | u: t1, Continue from where you left off. | a: No response requested."},
 		"a killed call": {[]string{
 			prompt(0, "a", "", "one"), answer(1, "b", "a", "m", call("t1")), answer(2, "c", "b", "m", call("t2")), result(3, "r1", "b", "t1"),
 		}, "u: one | a: t1 | u: t1, Continue from where you left off. | a: No response requested."},

@@ -67,7 +67,7 @@ func (t *thread) ending(way []int, calls callSet) (ending, int) {
 		switch n.kind {
 		case "assistant":
 			switch {
-			case n.apiError && i > 0 && t.nodes[way[i-1]].kind == "attachment":
+			case n.apiError && i > 0 && t.nodes[way[i-1]].isInTurn():
 				return endsInTurn, end
 			case n.apiError:
 				return endsInAnswer, end
@@ -95,6 +95,11 @@ func (t *thread) ending(way []int, calls callSet) (ending, int) {
 func (n *node) isUnanswered(calls callSet) bool {
 	isCall := func(b block) bool { return b.kind.Is("tool_use") && !calls.at(b.call).answered }
 	return len(n.blocks()) > 0 && !slices.ContainsFunc(n.blocks(), func(b block) bool { return !isCall(b) })
+}
+
+// isInTurn reports whether a turn has begun before n: n is not the prompt alone.
+func (n *node) isInTurn() bool {
+	return n.kind == "attachment" || n.kind == "user" && n.ending() == endsInTurn
 }
 
 // ending is how a conversation ends with the user line n.

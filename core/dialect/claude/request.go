@@ -90,17 +90,36 @@ func (b *request) sent(n *node) []block {
 	return slices.Clip(all)
 }
 
-// assistant adds blocks to the answer with that id if it is last, or makes one.
+// assistant adds blocks to the answer with that id if only results of calls follow it,
+// or makes one.
 func (b *request) assistant(id string, blocks ...block) {
 	if len(blocks) == 0 {
 		return
 	}
-	if i := len(b.messages) - 1; i >= 0 && id != "" && b.messages[i].id == id && len(b.notes) == 0 {
-		b.messages[i].blocks = append(b.messages[i].blocks, blocks...)
+	if m := b.open(id); m != nil {
+		m.blocks = append(m.blocks, blocks...)
 		return
 	}
 	b.flush()
 	b.messages = append(b.messages, message{role: "assistant", id: id, blocks: blocks})
+}
+
+// open returns the answer with that id if only results of calls follow it: the agent
+// runs a call before the model has written the next one. It is nil if there is none.
+func (b *request) open(id string) *message {
+	if id == "" || len(b.notes) > 0 {
+		return nil
+	}
+	for i := len(b.messages) - 1; i >= 0; i-- {
+		m := &b.messages[i]
+		if m.role == "assistant" && m.id == id {
+			return m
+		}
+		if m.role != "user" || len(m.blocks) == 0 || !m.blocks[0].kind.Is("tool_result") {
+			return nil
+		}
+	}
+	return nil
 }
 
 // flush adds the message of the pending attachments.
