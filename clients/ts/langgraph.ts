@@ -1,7 +1,8 @@
 // A checkpointer of LangGraph over a Sesslog log.
 //
-// A thread is a durable stream of JSON: one value per put, putWrites. A channel's value is stored when its version is
-// new; of a list, only the elements that its predecessor does not have.
+// A thread is a durable stream of JSON: one value per put and putWrites, as the Python client writes them. A channel's
+// value is stored if its version is new and it is not that of the parent; of a list, only the elements that the parent's
+// does not have.
 
 import {
   BaseCheckpointSaver,
@@ -31,11 +32,14 @@ export interface SaverOptions extends ClientOptions {
   serde?: SerializerProtocol;
 }
 
-/** What serde made of a value: JSON, or the base64 of bytes. */
-type Stored = { json: unknown } | { type: string; base64: string };
+/** What serde made of a value: JSON, the base64 of bytes, or, by the Python client, what it made of a list's elements. */
+type Stored = { json: unknown } | { type: string; base64: string } | { items: Stored[] };
 
-/** A value of a channel. Of a list that begins like that of an earlier put, which is named by its number, the rest. */
-type Value = Stored | { like: number; keep: number; rest: unknown[] };
+/**
+ * A value of a channel. One that an earlier put has, which is named by its number, is not stored again; of a list that
+ * begins like such a value, only the rest is.
+ */
+type Value = Stored | { same: number } | { like: number; keep: number; rest: unknown[] };
 
 type Put = {
   type: "checkpoint";
@@ -48,6 +52,9 @@ type Put = {
 };
 
 type Writes = { type: "writes"; ns: string; id: string; task: string; path: string; writes: [string, Stored][] };
+
+/** Checkpoints that are removed, by namespace. */
+type Removed = { type: "removed"; ids: Record<string, string[]> };
 
 type Write = { task: string; idx: number; path: string; channel: string; value: Stored };
 
@@ -183,6 +190,7 @@ export class SesslogSaver extends BaseCheckpointSaver {
 
   #load(value: Stored): Promise<unknown> {
     if ("json" in value) return this.serde.loadsTyped("json", JSON.stringify(value.json));
+    if ("items" in value) return Promise.all(value.items.map((v) => this.#load(v)));
     return this.serde.loadsTyped(value.type, new Uint8Array(Buffer.from(value.base64, "base64")));
   }
 }
@@ -200,7 +208,11 @@ class Thread {
     return this.spaces.get(ns) ?? new Space();
   }
 
-  add(value: Put | Writes): void {
+  add(value: Put | Writes | Removed): void {
+    if (value.type === "removed") {
+      for (const [ns, ids] of Object.entries(value.ids)) this.space(ns).remove(ids);
+      return;
+    }
     const space = this.space(value.ns);
     this.spaces.set(value.ns, space);
     if (value.type === "checkpoint") space.put(value);
@@ -222,7 +234,8 @@ class Space {
       const key = JSON.stringify([channel, version]);
       const parent = value.parent === undefined ? undefined : this.saved.get(value.parent);
       const inherited = parent?.checkpoint.channel_versions[channel] === version ? parent.from.get(channel) : undefined;
-      const at = Object.hasOwn(value.values, channel) ? n : (inherited ?? this.#latest.get(key));
+      const stored = Object.hasOwn(value.values, channel) ? value.values[channel] : undefined;
+      const at = stored ? ("same" in stored ? stored.same : n) : (inherited ?? this.#latest.get(key));
       if (at === undefined) continue;
       from.set(channel, at);
       this.#latest.set(key, at);
@@ -242,6 +255,13 @@ class Space {
     });
   }
 
+  remove(ids: string[]): void {
+    for (const id of ids) {
+      this.saved.delete(id);
+      this.#writes.delete(id);
+    }
+  }
+
   writesOf(id: string): Write[] {
     const key = (w: Write) => writesSortKey(w.path, w.task, w.idx);
     return [...(this.#writes.get(id)?.values() ?? [])].sort((a, b) => compareWritesSortKeys(key(a), key(b)));
@@ -252,11 +272,11 @@ class Space {
     const rests: unknown[][] = [];
     let keep = Infinity;
     for (;;) {
-      const value = this.#puts[n][channel];
+      const value = this.#puts[n][channel] as Exclude<Value, { same: number }>; // no number of such a put is kept
       if (!("like" in value)) {
         if (rests.length === 0) return value;
-        rests.push(((value as { json: unknown[] }).json).slice(0, keep));
-        return { json: rests.reverse().flat(1) };
+        const [kind, first] = listOf(value)!;
+        return { [kind]: [first.slice(0, keep), ...rests.reverse()].flat(1) } as Stored;
       }
       rests.push(value.rest.slice(0, Math.max(0, keep - value.keep)));
       keep = Math.min(keep, value.keep);
@@ -264,16 +284,26 @@ class Space {
     }
   }
 
-  /** Leaves out what a list has in common with that of the parent. */
+  /** Leaves out what a value has in common with that of the parent. */
   shorten(channel: string, parent: string | undefined, value: Stored): Value {
     const like = parent === undefined ? undefined : this.saved.get(parent)?.from.get(channel);
-    if (like === undefined || !("json" in value) || !Array.isArray(value.json)) return value;
+    if (like === undefined) return value;
     const before = this.value(channel, like);
-    if (!("json" in before) || !Array.isArray(before.json)) return value;
+    if (equal(before, value)) return { same: like };
+    const [old, list] = [listOf(before), listOf(value)];
+    if (!old || old[0] !== list?.[0]) return value;
     let keep = 0;
-    while (keep < before.json.length && keep < value.json.length && JSON.stringify(before.json[keep]) === JSON.stringify(value.json[keep])) keep++;
-    return keep > 0 ? { like, keep, rest: value.json.slice(keep) } : value;
+    while (keep < old[1].length && keep < list[1].length && equal(old[1][keep], list[1][keep])) keep++;
+    return keep > 0 ? { like, keep, rest: list[1].slice(keep) } : value;
   }
+}
+
+const equal = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
+
+/** How the elements of a list are stored, and them; undefined if it is no list. */
+function listOf(value: Stored): ["json" | "items", unknown[]] | undefined {
+  if ("items" in value) return ["items", value.items];
+  return "json" in value && Array.isArray(value.json) ? ["json", value.json] : undefined;
 }
 
 function required(config: RunnableConfig, name: string): string {

@@ -9,6 +9,7 @@ export class Stream {
   readonly #client: Client;
   readonly #url: string;
   #offset = "-1"; // up to which the stream was read
+  #name: string | null = null; // of the stream that was read
   #reading = Promise.resolve();
 
   constructor(client: Client, path: string[]) {
@@ -25,7 +26,7 @@ export class Stream {
     await send();
   }
 
-  /** Passes the values to add that no earlier call has passed. If there is no stream, calls reset. */
+  /** Passes the values to add that no earlier call has passed. If there is no stream, or another one, calls reset. */
   read(add: (value: any) => void, reset: () => void): Promise<void> {
     const done = this.#reading.catch(() => {}).then(() => this.#read(add, reset));
     this.#reading = done;
@@ -35,11 +36,14 @@ export class Stream {
   async #read(add: (value: any) => void, reset: () => void): Promise<void> {
     for (;;) {
       const answer = await found(this.#client.send("GET", `${this.#url}?offset=${this.#offset}`));
-      if (!answer) {
+      const name = answer?.headers.get("Sess-Stream") ?? null;
+      if (!answer || (this.#offset !== "-1" && name !== this.#name)) {
         this.#offset = "-1";
         reset();
+        if (answer) continue;
         return;
       }
+      this.#name = name;
       for (const value of await answer.json()) add(value);
       this.#offset = answer.headers.get("Stream-Next-Offset")!;
       if (answer.headers.get("Stream-Up-To-Date") === "true") return;
@@ -51,12 +55,12 @@ export class Stream {
   }
 }
 
-/** The answer, or undefined if there is no stream. */
+/** The answer, or undefined if there is no stream, or only forks of it. */
 async function found(answer: Promise<Response>): Promise<Response | undefined> {
   try {
     return await answer;
   } catch (error) {
-    if (error instanceof Problem && error.status === 404) return undefined;
+    if (error instanceof Problem && (error.status === 404 || error.status === 410)) return undefined;
     throw error;
   }
 }

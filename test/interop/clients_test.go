@@ -123,7 +123,16 @@ func TestOpenAISessionSuiteInPython(t *testing.T) {
 	t.Logf("judged OpenAI Agents Session (Python): %d tests", countOf(t, out, `(?m)^test_`))
 }
 
-// LangGraph's own validation of checkpointers, and what ours promises beyond it.
+// LangGraph for Python cannot be fetched from npm: the contracts are ours, of its published interface.
+func TestLangGraphSuiteInPython(t *testing.T) {
+	t.Parallel()
+	out := testPython(t, "test_langgraph")
+	t.Logf("judged LangGraph checkpointer (Python, by the published interface): %d contracts, sync and async, %d tests",
+		countOf(t, out, `(?m)^test_\w+ \(test_langgraph\.Contracts\b`), countOf(t, out, `(?m)^test_\w+ \(test_langgraph\.(SyncC|C|P)`))
+}
+
+// LangGraph's own validation of checkpointers, and what ours promises beyond it: among
+// others, that the Python client reads what the TypeScript client wrote, and the reverse.
 func TestLangGraphSuite(t *testing.T) {
 	t.Parallel()
 	node := typescript(t)
@@ -143,7 +152,15 @@ func TestLangGraphSuite(t *testing.T) {
 			}
 		}
 	}
-	r := runVitest(t, node, strings.TrimSuffix(vitest, filepath.Join("/node_modules", "vitest", "vitest.mjs")), dir, "SESS_URL="+harness.StartNode(t).URL)
+	env, want := []string{"SESS_URL=" + harness.StartNode(t).URL}, 721
+	if _, err := exec.LookPath("python3"); err == nil {
+		python, err := filepath.Abs(filepath.Join("..", "..", "clients", "python"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		env, want = append(env, "PYTHON_CLIENT="+python), want+1
+	}
+	r := runVitest(t, node, strings.TrimSuffix(vitest, filepath.Join("/node_modules", "vitest", "vitest.mjs")), dir, env...)
 	for _, file := range r.Results {
 		if !strings.HasSuffix(file.Name, "langgraph.test.ts") {
 			continue
@@ -156,7 +173,7 @@ func TestLangGraphSuite(t *testing.T) {
 		}
 		t.Logf("judged LangGraph checkpointer: %d of %d", passed, len(file.Tests))
 	}
-	if failed := r.failed(); len(failed) > 0 || r.Passed != 721 {
+	if failed := r.failed(); len(failed) > 0 || r.Passed != want {
 		t.Errorf("%d passed; failed:\n%s", r.Passed, strings.Join(failed, "\n"))
 	}
 }

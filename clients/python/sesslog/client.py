@@ -43,13 +43,15 @@ class Client:
         If a node does not answer, or says that it cannot now, the request is sent again, to the next node: the caller
         must send only what may arrive twice.
         """
-        return await asyncio.to_thread(self._send, method, path, body, dict(headers or {}))
+        return await asyncio.to_thread(self.call, method, path, body, headers)
 
     async def json(self, method, path, body=None):
         data = None if body is None else json.dumps(body).encode()
         return json.loads((await self.send(method, path, data))[0])
 
-    def _send(self, method, path, body, headers):
+    def call(self, method, path, body=None, headers=None):
+        """As send, for callers that are not asynchronous."""
+        headers = dict(headers or {})
         if self._token:
             headers["Authorization"] = "Bearer " + self._token
         headers.setdefault("Content-Type", "application/json")
