@@ -34,6 +34,9 @@ func (t tally) String() string {
 // one with the score.
 func judge(ctx context.Context, s *server, all []scenario, only string, out io.Writer) (t tally) {
 	for _, sc := range all {
+		if ctx.Err() != nil {
+			break
+		}
 		if !strings.Contains(sc.Name, only) {
 			continue
 		}

@@ -17,6 +17,10 @@ func main() {
 	only := flag.String("run", "", "run only the scenarios whose name contains this")
 	list := flag.Bool("list", false, "list the scenarios, without running them")
 	flag.Parse()
+	if flag.NArg() > 0 {
+		fmt.Fprintf(os.Stderr, "suite: %q is no flag: give the server with -url\n", flag.Arg(0))
+		os.Exit(2)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	all, err := scenarios()
@@ -35,10 +39,17 @@ func main() {
 		s.kill = func(ctx context.Context) error {
 			cmd := exec.CommandContext(ctx, "sh", "-c", *kill)
 			cmd.Stderr = os.Stderr
-			return cmd.Run()
+			if err := cmd.Run(); err != nil {
+				return fmt.Errorf("-kill %q: %w", *kill, err)
+			}
+			return nil
 		}
 	}
-	if score := judge(ctx, s, all, *only, os.Stdout); score.failed() {
+	if err := s.check(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "suite:", err)
+		os.Exit(1)
+	}
+	if score := judge(ctx, s, all, *only, os.Stdout); score.failed() || ctx.Err() != nil {
 		os.Exit(1)
 	}
 }

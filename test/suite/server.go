@@ -97,6 +97,36 @@ func (s *server) request(ctx context.Context, r request) (*http.Request, error) 
 	return req, nil
 }
 
+// checkTimeout is how long a node may take to answer before it is judged.
+const checkTimeout = 10 * time.Second
+
+// check returns why the server cannot be judged, or nil: every node must answer, and accept
+// the token. Otherwise each scenario would fail, after a minute.
+func (s *server) check(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	for range s.urls {
+		req, err := s.request(ctx, request{method: http.MethodGet, path: "/v1/sessions?limit=1"})
+		if err != nil {
+			return fmt.Errorf("-url: %w", err)
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return fmt.Errorf("no answer from the server: %w\nhint: -url http://HOST:PORT", err)
+		}
+		body, _ := io.ReadAll(io.LimitReader(res.Body, maxAnswer)) // for the message
+		_ = res.Body.Close()
+		switch res.StatusCode {
+		case http.StatusOK:
+		case http.StatusUnauthorized, http.StatusForbidden:
+			return fmt.Errorf("%s answers %s: %s\nhint: -token or SESS_TOKEN, of scope admin", req.URL, res.Status, show(string(body)))
+		default:
+			return fmt.Errorf("%s answers %s, not as a session server does: %s", req.URL, res.Status, show(string(body)))
+		}
+	}
+	return nil
+}
+
 // drop sends a request once, and closes the connection: when it is "sent", or when it is
 // "answered", without reading the answer.
 func (s *server) drop(ctx context.Context, r request, when string) error {

@@ -5,6 +5,8 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -80,6 +82,29 @@ func TestJudgeNamesWhatItSkips(t *testing.T) {
 	}
 	if !score.failed() {
 		t.Error("a server of which no promise was judged did not fail")
+	}
+}
+
+// A wrong address or token is said at once, not by each scenario after a minute.
+func TestServerIsCheckedBeforeItIsJudged(t *testing.T) {
+	t.Parallel()
+	status := func(code int) string {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }))
+		t.Cleanup(srv.Close)
+		return srv.URL
+	}
+	good := status(200)
+	for want, urls := range map[string][]string{
+		"<nil>":                    {good, good + "/"},
+		"no answer":                {good, "http://127.0.0.1:1"},
+		"-url: ":                   {"http://127.0.0.1:port"},
+		"unsupported protocol":     {"localhost:7433"},
+		"hint: -token":             {good, status(401)},
+		"not as a session server ": {status(404)},
+	} {
+		if err := (&server{urls: urls}).check(t.Context()); !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("%v: %v, want %s", urls, err, want)
+		}
 	}
 }
 
