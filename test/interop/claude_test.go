@@ -33,7 +33,7 @@ func published(tb testing.TB, name string, program func(dir string) string, spec
 	if testing.Short() {
 		tb.Skip("agents are not fetched: -short is set")
 	}
-	ctx, cancel := context.WithTimeout(tb.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(tb.Context(), 10*time.Minute)
 	defer cancel()
 	if _, err := exec.LookPath("npm"); err != nil {
 		tb.Skipf("no judge %s: there is no npm here", name)

@@ -70,7 +70,7 @@ func runVitest(t *testing.T, node, modules, dir string, env ...string) vitestRep
 	if err := os.Symlink(filepath.Join(modules, "node_modules"), filepath.Join(dir, "node_modules")); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute) // on a busy machine
 	defer cancel()
 	report := filepath.Join(dir, "report.json")
 	cmd := exec.CommandContext(ctx, node, filepath.Join(modules, "node_modules", "vitest", "vitest.mjs"), "run", "--root", dir, "--globals",
