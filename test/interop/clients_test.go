@@ -20,7 +20,7 @@ const claudeSDK = "@anthropic-ai/claude-agent-sdk@0.3.329"
 // fetchedClaudeSDK returns the module of the Claude Agent SDK, or skips the test.
 func fetchedClaudeSDK(t *testing.T) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	dir, err := cached(ctx, "claude-agent-sdk-0.3.329", func(dir string) error { return pack(ctx, dir, claudeSDK) })
 	if err != nil {
@@ -35,7 +35,7 @@ func typescript(t *testing.T) string {
 	if !*suites {
 		t.Skip("only with -args -suites")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	node, err := nodeSince(ctx, 22, 18)
 	if err != nil {
@@ -47,7 +47,7 @@ func typescript(t *testing.T) string {
 // runClient runs a program of clients/ and returns its output.
 func runClient(t *testing.T, env []string, name string, args ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = filepath.Join("..", "..", "clients"), append(os.Environ(), env...), time.Second
