@@ -31,10 +31,9 @@ class SesslogSession:
         """Return the last items, in order; without a limit all."""
         if limit is None:
             limit = getattr(self.session_settings, "limit", None)
-        items = await self._read()
-        if limit is None:
-            return items
-        return items[-limit:] if limit > 0 else []
+        if limit is not None and limit <= 0:
+            return []
+        return await self._read(lambda items: copy.deepcopy(items if limit is None else items[-limit:]))
 
     async def add_items(self, items):
         """Store items durably, all or none."""
@@ -47,28 +46,28 @@ class SesslogSession:
     async def pop_item(self):
         """Remove and return the last item. Of concurrent calls, each gets another item."""
         name = str(uuid.uuid4())
-        if not await self._read():
+        if not await self._read(len):
             return None
         self._popped[name] = None
         try:
             await asyncio.to_thread(self._stream.append, [{"type": _POPPED, "id": name}])
-            await self._read()
+            await self._read(len)
             return self._popped[name]
         finally:
             del self._popped[name]
 
     async def clear_session(self):
         """Take all items back. The log keeps them as long as the session, like popped ones: erase it to remove them."""
-        if await self._read():
+        if await self._read(len):
             await asyncio.to_thread(self._stream.append, [{"type": _CLEARED, "id": str(uuid.uuid4())}])
 
-    async def _read(self):
-        """Read what is new, and return a copy of all items."""
+    async def _read(self, take):
+        """Read what is new, and return what take returns for all items."""
 
         def read():
             with self._reading:
                 self._stream.read(self._add, self._items.clear)
-                return copy.deepcopy(self._items)
+                return take(self._items)
 
         return await asyncio.to_thread(read)
 
