@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -201,7 +202,8 @@ func waitForClient(r *http.Request) {
 }
 
 // repeatsWhatServersAsk: the status 429 is repeated after the time that the server
-// asks for; other refusals are not, and the error has the status.
+// asks for; other refusals are not, and the error has the status
+// and what the server says.
 func (s Suite) repeatsWhatServersAsk(t *testing.T) {
 	var n atomic.Int64
 	refused := 1
@@ -230,7 +232,7 @@ func (s Suite) repeatsWhatServersAsk(t *testing.T) {
 		n.Add(1)
 		http.Error(w, `{"error":{"message":"no such key"}}`, http.StatusUnauthorized)
 	})
-	if _, err = m.Complete(t.Context(), request); s.Status(err) != http.StatusUnauthorized || n.Load() != 1 {
+	if _, err = m.Complete(t.Context(), request); s.Status(err) != http.StatusUnauthorized || !strings.Contains(err.Error(), "no such key") || n.Load() != 1 {
 		t.Errorf("error %v after %d requests", err, n.Load())
 	}
 }

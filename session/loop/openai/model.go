@@ -37,7 +37,7 @@ func (m *Model) Complete(ctx context.Context, q loop.Request) (loop.Reply, error
 	}
 	done, err := m.api.New(ctx, p)
 	if err != nil {
-		return loop.Reply{}, err
+		return loop.Reply{}, explained(err)
 	}
 	return reply(done, done.JSON.Usage.Valid())
 }
@@ -63,12 +63,21 @@ func (m *Model) Stream(ctx context.Context, q loop.Request, show func(loop.Delta
 		showChunk(chunk, show)
 	}
 	if err := s.Err(); err != nil {
-		return loop.Reply{}, err
+		return loop.Reply{}, explained(err)
 	}
 	if len(whole.Choices) == 0 || whole.Choices[0].FinishReason == "" {
 		return loop.Reply{}, fmt.Errorf("the stream ended before the reply: %w", io.ErrUnexpectedEOF)
 	}
 	return reply(&whole.ChatCompletion, usage)
+}
+
+// explained adds what the server says to an error, of which the library says only the
+// status.
+func explained(err error) error {
+	if e, ok := errors.AsType[*sdk.Error](err); ok && e.Message != "" {
+		return fmt.Errorf("%w: %.500s", err, e.Message)
+	}
+	return err
 }
 
 func showChunk(c sdk.ChatCompletionChunk, show func(loop.Delta)) {
