@@ -63,15 +63,19 @@ func (m *Model) ask(ctx context.Context, q question, show func(loop.Delta)) (loo
 	_ = json.NewEncoder(stdin).Encode(q) // without all of it, there is no reply
 	reply, err := read(stdout, show)
 	stdin.Close()
-	ended := cmd.Wait()
+	_ = cmd.Wait() // what it wrote tells whether there is a reply
 	switch {
 	case ctx.Err() != nil:
 		return loop.Reply{}, ctx.Err()
-	case errors.Is(err, io.EOF):
-		return loop.Reply{}, fmt.Errorf("%s ended without a reply, with %v: %.500s", m.program, ended, stderr.String())
+	case errors.Is(err, errNoReply):
+		text := fmt.Sprintf("%s: %v, %v: %.500s", m.program, err, cmd.ProcessState, stderr.String())
+		return loop.Reply{}, errors.New(strings.TrimRight(text, ": \n"))
 	}
 	return reply, err
 }
+
+// errNoReply says that a program wrote something that Serve does not write, or ended.
+var errNoReply = errors.New("the program gave no reply")
 
 // read reads answers until a reply or an error.
 func read(r io.Reader, show func(loop.Delta)) (loop.Reply, error) {
@@ -79,7 +83,7 @@ func read(r io.Reader, show func(loop.Delta)) (loop.Reply, error) {
 		var a answer
 		switch err := d.Decode(&a); {
 		case err != nil:
-			return loop.Reply{}, err
+			return loop.Reply{}, fmt.Errorf("%w (%v)", errNoReply, err)
 		case a.Error != "":
 			return loop.Reply{}, errors.New(a.Error)
 		case a.Reply != nil:

@@ -33,6 +33,9 @@ func open(name string) (loop.Streamer, error) {
 	switch name {
 	case "unknown":
 		return nil, errors.New("there is no such model")
+	case "babbles":
+		os.Stdout.WriteString("hello")
+		os.Exit(0)
 	case "dies":
 		os.Stderr.WriteString("out of memory\n")
 		os.Exit(3)
@@ -81,7 +84,8 @@ func TestFailuresOfTheProcessAreErrors(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ program, name, want string }{
 		{os.Args[0], "unknown", "there is no such model"},
-		{os.Args[0], "dies", "without a reply, with exit status 3: out of memory"},
+		{os.Args[0], "dies", "no reply (EOF), exit status 3: out of memory"},
+		{os.Args[0], "babbles", ": the program gave no reply (invalid character 'h' looking for beginning of value), exit status 0"},
 		{"/does/not/exist", "m", "/does/not/exist"},
 	} {
 		if r, err := modelproc.New(c.program, c.name).Complete(t.Context(), request); err == nil || !strings.Contains(err.Error(), c.want) {
