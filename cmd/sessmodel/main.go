@@ -7,6 +7,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -34,6 +35,9 @@ func open(model string) (loop.Streamer, error) {
 	case "anthropic":
 		return anthropic.New(name), nil
 	case "openai":
+		if os.Getenv("OPENAI_API_KEY") == "" && os.Getenv("OPENAI_BASE_URL") == "" {
+			return nil, errors.New("OPENAI_API_KEY is not set")
+		}
 		return openai.New(name), nil
 	}
 	return nil, fmt.Errorf("there is no vendor %q of models", vendor)

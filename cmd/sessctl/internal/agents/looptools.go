@@ -110,7 +110,7 @@ func findModel() (string, error) {
 	}
 	path, err := exec.LookPath(name)
 	if err != nil {
-		return "", cli.Hintf(fmt.Errorf("%v: %w", strings.TrimPrefix(err.Error(), "exec: "), core.ErrNotFound), "install it beside sessctl: it is in the same archive")
+		return "", cli.Hintf(fmt.Errorf("%s is neither beside sessctl nor in PATH: %w", name, core.ErrNotFound), "install it beside sessctl: it is in the same archive")
 	}
 	return path, nil
 }
