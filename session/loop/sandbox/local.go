@@ -17,8 +17,8 @@ import (
 
 const (
 	defaultTimeout = 2 * time.Minute
-	maxOutput      = 4_000_000 // bytes of each output of a command; the rest is lost
-	maxRead        = 64_000    // bytes of a file, of which a model gets 12,000 characters
+	maxOutput      = 64_000 // bytes of each output of a command: of its begin and its end, half each
+	maxRead        = 64_000 // bytes of a file, of which a model gets 12,000 characters
 	afterExit      = time.Second
 )
 
@@ -168,12 +168,27 @@ func (b *local) below(name string) (string, error) {
 	return filepath.Rel(b.spec.Dir, name)
 }
 
-// A limitedBuffer keeps the first maxOutput bytes.
-type limitedBuffer struct{ kept []byte }
+// A limitedBuffer keeps the begin and the end of what is written, together maxOutput
+// bytes: a model has no room for more, and the end of a log says what failed.
+type limitedBuffer struct {
+	begin, end []byte
+	lost       int
+}
 
 func (b *limitedBuffer) Write(p []byte) (int, error) {
-	b.kept = append(b.kept, p[:min(len(p), maxOutput-len(b.kept))]...)
+	n := min(len(p), maxOutput/2-len(b.begin))
+	b.begin = append(b.begin, p[:n]...)
+	b.end = append(b.end, p[n:]...)
+	if more := len(b.end) - maxOutput/2; more > 0 {
+		b.end = append(b.end[:0], b.end[more:]...)
+		b.lost += more
+	}
 	return len(p), nil
 }
 
-func (b *limitedBuffer) String() string { return string(b.kept) }
+func (b *limitedBuffer) String() string {
+	if b.lost == 0 {
+		return string(b.begin) + string(b.end)
+	}
+	return fmt.Sprintf("%s\n...(%d bytes are left out)...\n%s", b.begin, b.lost, b.end)
+}
