@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -26,11 +27,20 @@ const (
 // runLoop is the program of such a process. It continues the session until the run is
 // over.
 func runLoop() int {
-	if err := continueLoop(context.Background()); err != nil {
+	if err := untilReached(func() error { return continueLoop(context.Background()) }); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return 0
+}
+
+// untilReached repeats f as long as a busy cluster does not answer.
+func untilReached(f func() error) error {
+	for {
+		if err := f(); !errors.Is(err, core.ErrUnavailable) && !errors.Is(err, core.ErrUncertain) {
+			return err
+		}
+	}
 }
 
 func continueLoop(ctx context.Context) error {

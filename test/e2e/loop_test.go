@@ -156,15 +156,18 @@ func loopWithKills(t *testing.T, nodes []*harness.Node, n int) (rows []string, d
 	w := &loopRun{done: map[string]int{}}
 	server := httptest.NewServer(w)
 	defer server.Close()
-	id := loop.NewID()
-	log := nodes[0].Client().Log()
-	s, err := session.Create(t.Context(), log, "/", session.Options{Dialect: "openrath", ID: id})
-	if err == nil {
-		_, err = s.AppendLine(t.Context(), openrath.UserText("go").Line(0))
-	}
-	if err == nil {
-		err = s.Close(t.Context())
-	}
+	var id string
+	err := untilReached(func() error {
+		id = loop.NewID()
+		s, err := session.Create(t.Context(), nodes[0].Client().Log(), "/", session.Options{Dialect: "openrath", ID: id})
+		if err == nil {
+			_, err = s.AppendLine(t.Context(), openrath.UserText("go").Line(0))
+		}
+		if err == nil {
+			err = s.Close(t.Context())
+		}
+		return err
+	})
 	if err != nil {
 		t.Error(err)
 		return nil, nil, 0
@@ -184,7 +187,11 @@ func loopWithKills(t *testing.T, nodes []*harness.Node, n int) (rows []string, d
 
 // loopRows returns the rows of a session as its agent wrote them.
 func loopRows(t *testing.T, node *harness.Node, id string) (rows []string) {
-	s, err := session.Open(t.Context(), node.Client().Log(), core.SessionID(id), session.Options{Access: session.ReadOnly})
+	var s *session.Session
+	err := untilReached(func() (err error) {
+		s, err = session.Open(t.Context(), node.Client().Log(), core.SessionID(id), session.Options{Access: session.ReadOnly})
+		return err
+	})
 	if err != nil {
 		t.Error(err)
 		return nil
