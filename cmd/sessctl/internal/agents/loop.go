@@ -39,7 +39,8 @@ TEXT is what the agent is asked; without it, standard input is. With --resume, T
 is the next message; without it, the agent only ends what it was doing. An agent that
 is interrupted or that cannot reach its model can be resumed, too. --resume takes the
 session over from a host that still runs it, which then stops before its next step
-and says who has the session.
+and says who has the session. It runs the calls of tools that the session has, with
+your rights: continue only sessions of users whom you trust.
 
 The model is VENDOR/NAME. The vendor is anthropic or openai; others that have the API
 of one of these are named by ANTHROPIC_BASE_URL or OPENAI_BASE_URL. The key is
