@@ -158,7 +158,7 @@ func (h *Host) noteWorkdir(w Workdir) {
 	}
 	switch {
 	case w.Gone:
-		h.notef("the session's directory %s is not on this host; --cwd DIR chooses another", w.From)
+		h.notef("the session keeps its directory %s, which this host does not have; choose another with: --cwd DIR", w.From)
 	case w.CWD != w.From:
 		h.notef("it continues in %s (it was %s): %s", w.CWD, from, w.Why)
 	}

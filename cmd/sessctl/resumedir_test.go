@@ -23,7 +23,7 @@ func TestResumeWritesTheNewDirectoryIntoTheHeader(t *testing.T) {
 	testkit.WantFiles(t, dir, map[string]string{talkFile: strings.Replace(text, `"/lab/x"`, `"`+cwd+`"`, 1)})
 	// It is the same session's file.
 	wantResult(t, f.run("resume", testID, "--cwd", cwd, "--dir", dir, "-o", "json"), 0, `"cwd":{"from":"/lab/x","cwd":"`+cwd+`","why":"--cwd says so"}`, "")
-	wantResult(t, f.run("resume", testID, "--dir", dir), 0, "", "sessctl: the session's directory /lab/x is not on this host; --cwd DIR chooses another")
+	wantResult(t, f.run("resume", testID, "--dir", dir), 0, "", "sessctl: the session keeps its directory /lab/x, which this host does not have; choose another with: --cwd DIR")
 	testkit.WantFiles(t, dir, map[string]string{talkFile: text})
 	wantResult(t, f.run("resume", testID, "--", "agent"), cli.ExitNotFound, "", "the session's directory /lab/x does not exist on this host\nhint: say where to continue with: --cwd DIR")
 }

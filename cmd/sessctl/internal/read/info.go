@@ -121,11 +121,29 @@ func addOwn(g *cli.Grid, own json.RawMessage) {
 		return
 	}
 	_ = jsonline.Members(own, func(name string, v jsontext.Value) {
-		g.RowIf(name, ownText(v, 0))
+		g.RowIf(memberWords(name), ownText(v, 0))
 	})
 }
 
-// ownText returns a value as text, with the names of members. It is empty for null.
+// memberWords returns the name of a member as words, such as "thinking level" for
+// thinkingLevel and thinking_level.
+func memberWords(name string) string {
+	var b strings.Builder
+	for _, r := range name {
+		switch {
+		case r == '_':
+			b.WriteByte(' ')
+		case r >= 'A' && r <= 'Z':
+			b.WriteByte(' ')
+			b.WriteRune(r - 'A' + 'a')
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// ownText returns a value as text, with the names of members as words. It is empty for null.
 func ownText(v jsontext.Value, depth int) string {
 	var parts []string
 	switch v.Kind() {
@@ -139,7 +157,7 @@ func ownText(v jsontext.Value, depth int) string {
 			break
 		}
 		_ = jsonline.Members(v, func(name string, v jsontext.Value) {
-			parts = append(parts, cli.Join(" ", name, ownText(v, depth+1)))
+			parts = append(parts, cli.Join(" ", memberWords(name), ownText(v, depth+1)))
 		})
 		return strings.Join(parts, ", ")
 	case '[':

@@ -119,7 +119,7 @@ func fileUsage(f *cli.SessionFile, v cli.ViewFlags) (usage.Report, error) {
 // printUsage prints a row for the whole, for each model, head and sub-agent.
 func (a app) printUsage(u api.SessionUsage) error {
 	g := a.NewGrid()
-	g.Row("", "ANSWERS", "IN", "OUT", "CACHE READ", "CACHE WRITE", "COST", "ESTIMATE")
+	g.Row("", "REPLIES", "IN", "OUT", "CACHE READ", "CACHE WRITE", "COST", "ESTIMATE")
 	sumRow(g, "all", u.Sum)
 	for _, m := range u.Models {
 		sumRow(g, "model "+cli.OrNone(m.Model), m.Sum)
