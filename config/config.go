@@ -42,7 +42,7 @@ type TLS struct {
 // Log is the log that the node serves.
 type Log struct {
 	Name     string `yaml:"name" doc:"the log's name: 1 to 32 of A-Z a-z 0-9 _ -"`
-	Shards   int    `yaml:"shards" doc:"number of streams, fixed at creation; 0: 1 with nats.sync group, else 4 on a single server, 8 in a cluster"`
+	Shards   int    `yaml:"shards" doc:"number of streams, fixed at creation; 0: 1 with nats.sync group, else 4 on a single server, as many as replicas in a cluster"`
 	Replicas int    `yaml:"replicas" doc:"servers that hold each record: 1, 3 or 5; 0: 1 on a single server, 3 in a cluster"`
 	Garbage  Size   `yaml:"garbage" doc:"a shard is truncated when its garbage exceeds this and the bytes that are needed; 0: never"`
 	MaxBytes Size   `yaml:"max_bytes" doc:"size limit per shard; above it, appends are refused and reads continue; 0: none"`

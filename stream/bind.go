@@ -23,11 +23,11 @@ const (
 
 // Default numbers of shards. Each stream flushes separately, so shards let a single
 // server write in parallel, but records share a flush only with those of their stream.
-// In a cluster they also distribute the leaders.
+// A cluster has as many as replicas: each server can lead one, and with more of them,
+// each record costs more messages and flushes of Raft.
 const (
-	singleShards  = 4
-	groupShards   = 1
-	clusterShards = 8
+	singleShards = 4
+	groupShards  = 1
 )
 
 // bind creates or checks the streams of the log. Several nodes may do it at the same
@@ -44,7 +44,7 @@ func (l *Log) bind(ctx context.Context) error {
 	case have != 0:
 		l.cfg.Shards = have
 	case l.cfg.Shards == 0 && l.cfg.Replicas > 1:
-		l.cfg.Shards = clusterShards
+		l.cfg.Shards = l.cfg.Replicas
 	case l.cfg.Shards == 0 && l.cfg.Durable != nil:
 		l.cfg.Shards = groupShards
 	case l.cfg.Shards == 0:

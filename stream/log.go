@@ -18,7 +18,7 @@ import (
 // LogConfig configures a Log. A zero field has its default.
 type LogConfig struct {
 	Name     string        // default "main"
-	Shards   int           // number of streams, fixed when the log is created; default: that of the existing log, else 4, or 8 if it is replicated
+	Shards   int           // number of streams, fixed when the log is created; default: that of the existing log, else 4, or as many as replicas if there are several
 	Replicas int           // servers that store each record: 1, 3 or 5; default 1
 	First    core.Pos      // first position of the shards of a new log; default 1, see FirstPos
 	MaxBytes int64         // size limit of each shard; default no limit

@@ -21,13 +21,13 @@ const manyWriters = 64
 
 // HTTP measures appends over HTTP for d each with 1 and with 64 writers, each to a
 // separate session, beside raw publishing to the server that flushes each message. In
-// a cluster, writers are spread over the nodes, and the raw streams have three replicas
-// on the same servers.
+// a cluster, writers are spread over the nodes, and as many raw streams as the log has
+// shards have three replicas on the same servers.
 func (ns *Nodes) HTTP(ctx context.Context, d time.Duration) ([]Result, error) {
 	nodes, servers, replicas := ns.list[:1], ns.list[1:], 1
 	streams := rawShards
 	if len(ns.list) > 2 {
-		nodes, servers, replicas, streams = ns.list, ns.list, 3, 8
+		nodes, servers, replicas, streams = ns.list, ns.list, 3, 3
 	}
 	raw, closeRaw, err := rawStreams(ctx, servers, streams, replicas)
 	if err != nil {

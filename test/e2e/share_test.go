@@ -53,8 +53,8 @@ func awaitOwners(t *testing.T, nodes []*harness.Node, shards int) (owners map[in
 func TestShardsOfDeadNodeGetNewOwners(t *testing.T) {
 	t.Parallel()
 	bucket := harness.StartBucket(t)
-	nodes := harness.StartCluster(t, 3, bucket, "--snapshots-idle", "1s")
 	const shards = 8
+	nodes := harness.StartCluster(t, 3, bucket, "--snapshots-idle", "1s", "--log-shards", "8")
 	before := awaitOwners(t, nodes, shards)
 
 	// The node with the most shards dies, right after a write to a session in each of
