@@ -142,8 +142,13 @@ func (m *Materializer) unreadable(ch stream.Change, err error) {
 }
 
 // rowEvery is the least time between two rows of a session. A row that took long is
-// made again only after twenty times as long.
-const rowEvery = time.Second
+// made again only after twenty times as long. otherRowEvery is that of a session whose
+// shard another node owns: its records are read from the log, which costs less for many
+// at once.
+const (
+	rowEvery      = time.Second
+	otherRowEvery = 5 * time.Second
+)
 
 // renew makes a session's row, after its last record ch was noted.
 func (m *Materializer) renew(ctx context.Context, s *engine.Session, ch stream.Change) error {
@@ -165,7 +170,11 @@ func (m *Materializer) renew(ctx context.Context, s *engine.Session, ch stream.C
 	if t == nil {
 		return nil
 	}
-	t.rowDue = time.Now().Add(max(rowEvery, 20*time.Since(start)))
+	every := rowEvery
+	if !m.owns(t.shard) {
+		every = otherRowEvery
+	}
+	t.rowDue = time.Now().Add(max(every, 20*time.Since(start)))
 	if t.last != ch && t.last.Pos > at { // another record came meanwhile
 		t.rowPending = at + 1
 		return nil

@@ -164,6 +164,31 @@ func checkpointed(s *engine.Session) (seq, covered uint64) {
 	return seq, covered
 }
 
+// A node that owns no shard renews the rows of a busy session less often. Its listings
+// have all records nevertheless.
+func TestNodeWithoutShardsListsAllRecords(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	m, d, _ := r.runAs(t, materializer.Config{
+		Node:    "this",
+		Members: func(context.Context) ([]string, error) { return []string{"another"}, nil },
+	})
+	s := r.create(t, "session-busy")
+	for n := 1; n <= 50; n++ {
+		add(t, s, 10)
+		if n%25 > 0 {
+			continue
+		}
+		if err := m.CatchUp(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		row, ok, err := d.Row(t.Context(), s.ID())
+		if err != nil || !ok || row.Entries != n {
+			t.Errorf("a row of %d entries, want %d: %v, %v", row.Entries, n, ok, err)
+		}
+	}
+}
+
 func TestDirectoryHasARowForEverySession(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
