@@ -66,10 +66,8 @@ CREATE TABLE docs(
 CREATE INDEX docs_of ON docs(n, place);
 CREATE VIRTUAL TABLE words USING fts5(text, scope, content='', columnsize=0, tokenize='unicode61 remove_diacritics 2');
 INSERT INTO words(words, rank) VALUES('secure-delete', 1);
-INSERT INTO words(words, rank) VALUES('hashsize', 8388608);
 CREATE VIRTUAL TABLE headings USING fts5(name, first, content='', columnsize=0, detail=column, tokenize='trigram case_sensitive 1');
 INSERT INTO headings(headings, rank) VALUES('secure-delete', 1);
-INSERT INTO headings(headings, rank) VALUES('hashsize', 8388608);
 CREATE TABLE prompts(
 	id INTEGER PRIMARY KEY,
 	session TEXT NOT NULL, place INTEGER NOT NULL, part INTEGER NOT NULL, entry TEXT NOT NULL,
@@ -81,5 +79,4 @@ CREATE INDEX prompts_newest ON prompts(created, session, place, part);
 CREATE INDEX prompts_by_cwd ON prompts(cwd, created, session, place, part);
 CREATE VIRTUAL TABLE prompt_words USING fts5(text, content='', columnsize=0, tokenize='unicode61 remove_diacritics 2');
 INSERT INTO prompt_words(prompt_words, rank) VALUES('secure-delete', 1);
-INSERT INTO prompt_words(prompt_words, rank) VALUES('hashsize', 8388608);
 `
