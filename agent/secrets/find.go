@@ -3,6 +3,7 @@ package secrets
 import (
 	"bytes"
 	"cmp"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,29 +24,67 @@ const generic = "generic-api-key"
 // Find returns what looks like a secret in a line or a text, in order and without
 // overlaps. Masks are not findings.
 func (r *Rules) Find(line []byte) []Finding {
-	low := bytes.ToLower(line)
-	if len(low) != len(line) { // of characters whose lower case is longer
-		low = lowerASCII(line)
+	text, at := decodeWords(line)
+	low := bytes.ToLower(text)
+	if len(low) != len(text) { // of characters whose lower case is longer
+		low = lowerASCII(text)
 	}
 	hits := r.hits(low)
 	if len(hits) == 0 {
 		return nil
 	}
-	text := unescape(line)
+	text = unescape(text)
+	aligned := text // with line
+	if at != nil {
+		aligned = unescape(line)
+	}
 	masks := redact.Masks(line)
 	var found []Finding
-	for i, at := range hits {
-		for _, match := range r.rules[i].matches(text, at) {
+	for i, hit := range hits {
+		for _, match := range r.rules[i].matches(text, hit) {
 			f, ok := r.judge(&r.rules[i], text, match)
 			if !ok {
 				continue
 			}
-			if f.Start, f.End = clip(line, masks, f.Start, f.End); f.Start < f.End && !isStructure(text, f.Start, f.End) {
+			if at != nil {
+				f.Start, f.End = at[f.Start], at[f.End]
+			}
+			if f.Start, f.End = clip(line, masks, f.Start, f.End); f.Start < f.End && !isStructure(aligned, f.Start, f.End) {
 				found = append(found, f)
 			}
 		}
 	}
 	return merge(found)
+}
+
+// escapedWord is the JSON escape of a letter, a digit or "_", at any depth of JSON within
+// JSON.
+var escapedWord = regexp.MustCompile(`\\+u00(3[0-9]|4[1-9A-Fa-f]|5[0-9AaFf]|6[1-9A-Fa-f]|7[0-9Aa])`)
+
+// decodeWords returns line with the escapes of letters and digits replaced by these, and
+// the positions in line of all bytes of the result and of its end. at is nil, and text is
+// line, if there are none: most agents write none.
+func decodeWords(line []byte) (text []byte, at []int) {
+	if !bytes.Contains(line, []byte(`\u00`)) {
+		return line, nil
+	}
+	escapes := escapedWord.FindAllIndex(line, -1)
+	if len(escapes) == 0 {
+		return line, nil
+	}
+	from := 0
+	keep := func(to int) {
+		for ; from < to; from++ {
+			text, at = append(text, line[from]), append(at, from)
+		}
+	}
+	for _, e := range escapes {
+		keep(e[0])
+		c, _ := strconv.ParseUint(string(line[e[1]-2:e[1]]), 16, 8) // the expression has the digits
+		text, at, from = append(text, byte(c)), append(at, from), e[1]
+	}
+	keep(len(line))
+	return text, append(at, len(line))
 }
 
 func lowerASCII(b []byte) []byte {
@@ -106,7 +145,7 @@ func unescape(line []byte) []byte {
 }
 
 // unescapeRune replaces \u003d at position i, of the letter u, and returns how many
-// digits there are. Letters and digits, which no agent escapes, become spaces.
+// digits there are. What is no sign of ASCII becomes spaces.
 func unescapeRune(out, line []byte, i int) int {
 	if len(line) < i+5 {
 		return 0
@@ -116,7 +155,7 @@ func unescapeRune(out, line []byte, i int) int {
 		return 0
 	}
 	copy(out[i:], "     ")
-	if c > ' ' && c < 0x7f && !isWord(byte(c)) {
+	if c > ' ' && c < 0x7f {
 		out[i+4] = byte(c)
 	}
 	return 4

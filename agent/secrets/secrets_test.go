@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,6 +34,14 @@ func rulesOf(t testing.TB, own string) *Rules {
 
 func quoted(s string) string { b, _ := json.Marshal(s); return string(b) }
 
+// escaped returns s with every character as a JSON escape.
+func escaped(s string) (out string) {
+	for _, r := range s {
+		out += fmt.Sprintf(`\u%04x`, r)
+	}
+	return out
+}
+
 func TestSecretsOfLinesAreMasked(t *testing.T) {
 	t.Parallel()
 	r := rulesOf(t, "")
@@ -44,6 +53,9 @@ func TestSecretsOfLinesAreMasked(t *testing.T) {
 		"a key that is cut":  {`{"a":` + quoted(pem[:90]) + `,"b":` + quoted(pem) + `}`, `{"a":"[masked:private-key]","b":"[masked:private-key]"}`},
 		"several":            {`["` + token + `","` + awsID + `","` + token + `"]`, `["[masked:github-pat]","[masked:aws-access-token]","[masked:github-pat]"]`},
 		"not JSON":           {"export T=" + token, "export T=[masked:github-pat]"},
+		"escaped letters":    {`{"text":"use ` + escaped(token) + ` now","a":"` + escaped(token[:3]) + token[3:] + `"}`, `{"text":"use [masked:github-pat] now","a":"[masked:github-pat]"}`},
+		"escapes in JSON":    {`{"arguments":` + quoted(`{"cmd":"`+escaped(token)+`"}`) + `}`, `{"arguments":` + quoted(`{"cmd":"[masked:github-pat]"}`) + `}`},
+		"an escaped id":      {`{"toolCallId":"` + escaped(token) + `"}`, ""},
 		"an id":              {`{"toolCallId":"` + token + `"}`, `{"toolCallId":"` + token + `"}`},
 		"half of a secret":   {`{"access_key_id":"` + awsID + `"}`, `{"access_key_id":"[masked:aws-access-token]"}`},
 		"a signature":        {`{"thinkingSignature":"x ` + token + `"}`, `{"thinkingSignature":"x ` + token + `"}`},
@@ -150,6 +162,7 @@ func TestPolicy(t *testing.T) {
 func FuzzMask(f *testing.F) {
 	f.Add([]byte(`{"text":"` + token + `","key":"` + awsID + `"}`))
 	f.Add([]byte(`{"token":"\u003dx9fKq2LmZ9vTr4WbN8sYc1\\","a":"\\\"` + token + `\\n"}`))
+	f.Add([]byte(`{"a":"x` + escaped(token) + `\\","b":"` + escaped(`"\`) + token + `"}`))
 	f.Add([]byte(`{"a":` + quoted(pem) + `,"b":"[masked:x]` + token + `[masked:"}`))
 	f.Add([]byte(`{"arguments":` + quoted(`{"password":"x9fKq2LmZ9vTr4WbN8sYc1"}`) + `}`))
 	r := rulesOf(f, "[[rules]]\nid='any'\nregex='''s(.)cret:([^ ]*)'''\nsecretGroup=2\n[[rules]]\nid='wide'\nregex='''<<[\\s\\S]*>>'''")
