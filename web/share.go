@@ -104,7 +104,6 @@ func (p *page) showShare(w http.ResponseWriter, r *http.Request, status int, mad
 var lifetimes = map[string]time.Duration{"1": 24 * time.Hour, "7": 7 * 24 * time.Hour, "30": 30 * 24 * time.Hour}
 
 func (p *page) share(w http.ResponseWriter, r *http.Request) error {
-	r.Body = http.MaxBytesReader(w, r.Body, 16<<10)
 	q := api.ShareRequest{Until: r.PostFormValue("until")}
 	if days := r.PostFormValue("days"); days != "never" {
 		life, ok := lifetimes[days]
@@ -121,7 +120,6 @@ func (p *page) share(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (p *page) unshare(w http.ResponseWriter, r *http.Request) error {
-	r.Body = http.MaxBytesReader(w, r.Body, 16<<10)
 	id := r.PathValue("id")
 	if _, err := p.client(r).Unshare(r.Context(), id, r.PostFormValue("link"), api.Notice{}); err != nil {
 		return err
@@ -142,7 +140,6 @@ func (p *page) shared(w http.ResponseWriter, r *http.Request) error {
 
 // openShare exchanges the secret of a share link for its cookie.
 func (p *page) openShare(w http.ResponseWriter, r *http.Request) error {
-	r.Body = http.MaxBytesReader(w, r.Body, 16<<10)
 	key := strings.TrimSpace(r.PostFormValue("key"))
 	link := r.PathValue("share")
 	c := p.client(r)

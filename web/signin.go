@@ -2,6 +2,7 @@ package web
 
 import (
 	"errors"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -27,6 +28,20 @@ func (p *page) client(r *http.Request) *client.Client {
 		c.Token, _ = url.QueryUnescape(cookie.Value)
 	}
 	return c
+}
+
+// callerName is what the share of the sender of a request is counted for: its cookie, or
+// its address.
+func callerName(r *http.Request) string {
+	name := cookieName
+	if r.PathValue("share") != "" {
+		name = shareCookie
+	}
+	if cookie, err := r.Cookie(name); err == nil {
+		return cookie.Value
+	}
+	host, _, _ := net.SplitHostPort(r.RemoteAddr)
+	return host
 }
 
 // ownRequest reports whether a request came from this page, or from a person who opened
@@ -58,7 +73,6 @@ type signIn struct {
 }
 
 func (p *page) signIn(w http.ResponseWriter, r *http.Request) error {
-	r.Body = http.MaxBytesReader(w, r.Body, 16<<10)
 	token := strings.TrimSpace(r.PostFormValue("token"))
 	c := p.client(r)
 	c.Token = token

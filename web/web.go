@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"embed"
 	"errors"
+	"fmt"
 	"html/template"
 	"io/fs"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/internal/limiter"
 	"github.com/sesslog/sesslog/internal/memory"
 )
 
@@ -35,12 +37,17 @@ type page struct {
 	api      http.Handler
 	dialects core.Dialects
 	rules    func() (*secrets.Rules, error)
-	slots    chan struct{} // pages that are being made
+	making   *limiter.Limiter // pages
 	memory   *memory.Budget
 }
 
-// maxPages is how many pages are made at a time.
-const maxPages = 16
+// maxPages is how many pages are made at a time, pageTime how long a request waits for
+// that. maxForm bounds the body of a request.
+const (
+	maxPages = 16
+	pageTime = 10 * time.Second
+	maxForm  = 16 << 10
+)
 
 // New returns a function that returns the handler of the web page. The handler answers
 // the requests that are not the page's with api, the handler of the HTTP API. The file,
@@ -49,14 +56,27 @@ const maxPages = 16
 func New(secretsFile string, b *memory.Budget) func(api http.Handler) http.Handler {
 	rules := sync.OnceValues(func() (*secrets.Rules, error) { return secrets.Read(secretsFile) })
 	return func(api http.Handler) http.Handler {
-		p := &page{api: api, dialects: dialect.All(), rules: rules, slots: make(chan struct{}, maxPages), memory: b}
+		p := &page{api: api, dialects: dialect.All(), rules: rules, making: limiter.New("pages", maxPages, 0, pageTime), memory: b}
 		return p.routes()
 	}
 }
 
 func (p *page) routes() http.Handler {
 	mux := http.NewServeMux()
-	for pattern, h := range map[string]func(http.ResponseWriter, *http.Request) error{
+	for pattern, h := range p.pages() {
+		mux.Handle(pattern, p.limited(h))
+	}
+	for pattern, h := range p.streams() {
+		mux.Handle(pattern, p.handler(h))
+	}
+	mux.Handle("/", p.api)
+	guard := http.NewCrossOriginProtection()
+	return guard.Handler(mux)
+}
+
+// pages are the pages that are made as a whole.
+func (p *page) pages() map[string]func(http.ResponseWriter, *http.Request) error {
+	return map[string]func(http.ResponseWriter, *http.Request) error{
 		"GET /{$}":                         p.sessions,
 		"GET /signin":                      p.signInForm,
 		"POST /signin":                     p.signIn,
@@ -79,16 +99,17 @@ func (p *page) routes() http.Handler {
 		"GET /shared/{share}/image":        p.image,
 		"GET /search":                      p.search,
 		"GET /health":                      p.health,
-	} {
-		mux.Handle(pattern, p.limited(h))
 	}
-	mux.Handle("GET /live", p.handler(p.liveSessions))
-	mux.Handle("GET /sessions/{id}/live", p.handler(p.live))
-	mux.Handle("GET /shared/{share}/live", p.handler(p.live))
-	mux.Handle("GET /static/", p.handler(p.file))
-	mux.Handle("/", p.api)
-	guard := http.NewCrossOriginProtection()
-	return guard.Handler(mux)
+}
+
+// streams are the pages of events, and the files, which take no memory.
+func (p *page) streams() map[string]func(http.ResponseWriter, *http.Request) error {
+	return map[string]func(http.ResponseWriter, *http.Request) error{
+		"GET /live":                p.liveSessions,
+		"GET /sessions/{id}/live":  p.live,
+		"GET /shared/{share}/live": p.live,
+		"GET /static/":             p.file,
+	}
 }
 
 // policy allows only the scripts, styles and images of the page's origin.
@@ -111,19 +132,22 @@ func (p *page) handler(f func(http.ResponseWriter, *http.Request) error) http.Ha
 	})
 }
 
-// limited is handler for pages whose making takes memory.
+// limited is handler for pages whose making takes memory. It begins when the request has
+// arrived, so that a slow browser delays no other.
 func (p *page) limited(f func(http.ResponseWriter, *http.Request) error) http.Handler {
 	return p.handler(func(w http.ResponseWriter, r *http.Request) error {
-		select {
-		case p.slots <- struct{}{}:
-		case <-r.Context().Done():
-			return nil
+		if err := readForm(w, r); err != nil {
+			return err
+		}
+		release, err := p.making.Acquire(r.Context(), callerName(r), false)
+		if err != nil {
+			return err
 		}
 		lease := p.memory.Lease()
 		defer lease.Release()
 		answer := &buffered{ResponseWriter: w}
-		err := func() error {
-			defer func() { <-p.slots }()
+		err = func() error {
+			defer release()
 			return f(answer, r.WithContext(memory.With(r.Context(), lease)))
 		}()
 		if err != nil {
@@ -132,6 +156,23 @@ func (p *page) limited(f func(http.ResponseWriter, *http.Request) error) http.Ha
 		lease.Resize(int64(answer.body.Len()))
 		return answer.send()
 	})
+}
+
+// readForm reads the form of a request, which has sendTimeout to arrive.
+func readForm(w http.ResponseWriter, r *http.Request) error {
+	if r.Body == nil || r.Body == http.NoBody {
+		return r.ParseForm()
+	}
+	rc := http.NewResponseController(w)
+	_ = rc.SetReadDeadline(time.Now().Add(sendTimeout)) // also for what is not a form
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		return fmt.Errorf("the form cannot be read: %w: %w", err, core.ErrInvalid)
+	}
+	if r.Method == http.MethodPost {
+		_ = rc.SetReadDeadline(time.Time{})
+	}
+	return nil
 }
 
 // A buffered answer is sent when it is complete, so that a slow browser holds no

@@ -1,51 +1,50 @@
 package mcpserver
 
 import (
+	"bytes"
 	"io"
 	"net/http"
 	"time"
 )
 
-// bounded returns w and r with deadlines for the request to arrive, and for its answer
-// to be accepted. The work between the two has none.
-func bounded(w http.ResponseWriter, r *http.Request) (http.ResponseWriter, *http.Request) {
+// arrived returns r after its body has arrived, of which it keeps what a request may have
+// and one byte more. So a slow sender delays no other.
+func arrived(w http.ResponseWriter, r *http.Request) (*http.Request, error) {
+	if r.Body == nil || r.Body == http.NoBody {
+		return r, nil
+	}
 	rc := http.NewResponseController(w)
-	_ = rc.SetWriteDeadline(time.Time{}) // clear the deadline of the previous answer
-	if r.Body != nil && r.Body != http.NoBody {
-		_ = rc.SetReadDeadline(time.Now().Add(requestTime)) // fails in tests alone
-		r = r.Clone(r.Context())
-		r.Body = body{r.Body, rc}
+	_ = rc.SetReadDeadline(time.Now().Add(requestTime)) // fails in tests alone
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxRequest+1))
+	if err != nil {
+		return nil, err
 	}
-	return writer{w, rc}, r
-}
-
-// A body clears the deadline once the request has arrived. Otherwise the server would
-// cancel a request that takes longer.
-type body struct {
-	io.ReadCloser
-	rc *http.ResponseController
-}
-
-// Read implements io.Reader.
-func (b body) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if err == io.EOF {
-		_ = b.rc.SetReadDeadline(time.Time{})
+	if len(body) <= maxRequest { // else the server reads the rest
+		_ = rc.SetReadDeadline(time.Time{})
 	}
-	return n, err
+	r = r.Clone(r.Context())
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return r, nil
 }
 
-// A writer fails if the caller does not accept what is written.
-type writer struct {
+// An answer is sent when it is complete, so that a slow reader delays no other.
+type answer struct {
 	http.ResponseWriter
-	rc *http.ResponseController
+	status int
+	body   bytes.Buffer
 }
 
-// Write implements io.Writer.
-func (w writer) Write(p []byte) (int, error) {
-	_ = w.rc.SetWriteDeadline(time.Now().Add(answerTime))
-	return w.ResponseWriter.Write(p)
-}
+// WriteHeader implements http.ResponseWriter.
+func (a *answer) WriteHeader(status int) { a.status = status }
 
-// Unwrap is for http.ResponseController.
-func (w writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+// Write implements http.ResponseWriter.
+func (a *answer) Write(b []byte) (int, error) { return a.body.Write(b) }
+
+// send gives the caller answerTime to accept the answer.
+func (a *answer) send() {
+	_ = http.NewResponseController(a.ResponseWriter).SetWriteDeadline(time.Now().Add(answerTime))
+	if a.status != 0 {
+		a.ResponseWriter.WriteHeader(a.status)
+	}
+	_, _ = a.body.WriteTo(a.ResponseWriter) // the caller may have left
+}

@@ -1,9 +1,11 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/internal/inside"
+	"github.com/sesslog/sesslog/internal/limiter"
 	"github.com/sesslog/sesslog/internal/memory"
 )
 
@@ -19,10 +22,11 @@ import (
 const Path = "/mcp"
 
 const (
-	maxRequest  = 1 << 20
+	maxRequest  = 64 << 10
 	requestTime = 30 * time.Second // for a request to arrive
 	answerTime  = time.Minute      // for the caller to accept an answer
 	maxCalls    = 16               // that are answered at the same time
+	callTime    = 10 * time.Second // for a call to wait for that
 )
 
 // Handler returns a handler that serves MCP at Path by streamable HTTP, and passes other
@@ -37,7 +41,7 @@ func Handler(api http.Handler, version string, b *memory.Budget) http.Handler {
 		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxRequest,
 		DisableLocalhostProtection: true, // the API checks the host, and works behind proxies
 	})
-	slots := make(chan struct{}, maxCalls)
+	calls := limiter.New("calls of MCP", maxCalls, 0, callTime)
 	guard := http.NewCrossOriginProtection()
 	at := guard.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
@@ -45,15 +49,26 @@ func Handler(api http.Handler, version string, b *memory.Budget) http.Handler {
 		if !mayCall(w, api, r) {
 			return
 		}
-		select {
-		case slots <- struct{}{}:
-		case <-r.Context().Done():
+		r, err := arrived(w, r)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		defer func() { <-slots }()
+		release, err := calls.Acquire(r.Context(), callerName(r), false)
+		if err != nil {
+			w.Header().Set("Retry-After", "1")
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
 		lease := b.Lease()
 		defer lease.Release()
-		served.ServeHTTP(bounded(w, r.WithContext(memory.With(r.Context(), lease))))
+		out := &answer{ResponseWriter: w}
+		func() {
+			defer release()
+			served.ServeHTTP(out, r.WithContext(memory.With(r.Context(), lease)))
+		}()
+		lease.Resize(int64(out.body.Len()))
+		out.send()
 	}))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == Path {
@@ -62,6 +77,13 @@ func Handler(api http.Handler, version string, b *memory.Budget) http.Handler {
 		}
 		api.ServeHTTP(w, r)
 	})
+}
+
+// callerName is what the share of the sender of a request is counted for: its token, or its
+// address.
+func callerName(r *http.Request) string {
+	host, _, _ := net.SplitHostPort(r.RemoteAddr)
+	return cmp.Or(r.Header.Get("Authorization"), host)
 }
 
 // callerOf returns a client of api with the rights of a request.

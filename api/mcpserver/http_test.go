@@ -2,6 +2,8 @@ package mcpserver_test
 
 import (
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -93,6 +95,35 @@ func TestHTTPServerRefusesPagesOfOtherOrigins(t *testing.T) {
 		_ = res.Body.Close()
 		if res.StatusCode != http.StatusForbidden {
 			t.Errorf("%v: %s", header, res.Status)
+		}
+	}
+}
+
+// Requests that arrive slowly delay no other.
+func TestHTTPSlowSendersDelayNoOther(t *testing.T) {
+	t.Parallel()
+	node := nodetest.Start(t, nodetest.Config{Serve: func(c *server.Config) {
+		c.Page = func(api http.Handler) http.Handler { return mcpserver.Handler(api, "v1", c.Memory) }
+	}})
+	for range 100 {
+		var d net.Dialer
+		conn, err := d.DialContext(t.Context(), "tcp", strings.TrimPrefix(node.Base, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		if _, err := io.WriteString(conn, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	session, err := dial(t, node.Base, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	for range 20 { // while these arrive
+		if _, err := session.ListTools(t.Context(), nil); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -29,7 +29,7 @@ func (s *Server) Handler() http.Handler {
 		case rt.has(foreign):
 			mux.Handle(rt.pattern, s.observed(s.serve(rt, s.streaming(s.withDryRun(rt, s.handlerOf(rt))))))
 		default:
-			h := s.shared(withWriteDeadline(s.holding(s.withDryRun(rt, s.handlerOf(rt)))))
+			h := limited(s.limiters.requests, withWriteDeadline(s.holding(s.withDryRun(rt, s.handlerOf(rt)))))
 			mux.Handle(rt.pattern, s.observed(s.serve(rt, h)))
 		}
 	}

@@ -193,7 +193,7 @@ func (s *Server) health(ctx context.Context, storeRequired bool) Health {
 	defer cancel()
 	h := Health{Ready: true}
 	h.add("running", true, s.running())
-	h.add("requests", true, s.limiters.requests.full())
+	h.add("requests", true, s.limiters.requests.Full())
 	if err := s.broker(ctx); err != nil {
 		h.add("nats", true, err) // the log is nowhere else: asking it would only take time
 	} else {

@@ -121,7 +121,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) error {
 // streaming answers with h, which waits for new data if the request asks for that: then it
 // counts among the followers.
 func (s *Server) streaming(h handler) handler {
-	once := s.shared(withWriteDeadline(s.holding(func(w http.ResponseWriter, r *http.Request) error {
+	once := limited(s.limiters.requests, withWriteDeadline(s.holding(func(w http.ResponseWriter, r *http.Request) error {
 		lease := s.limiters.memory.Lease()
 		defer lease.Release()
 		return h(w, r.WithContext(memory.With(r.Context(), lease)))
