@@ -1,6 +1,7 @@
 package durablestreams
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -10,7 +11,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -67,7 +67,7 @@ func (h *Handler) infos(ctx context.Context, sess *engine.Session, open func(con
 
 // next returns the lease of the next wake.
 func (l lease) next() lease {
-	return lease{Generation: l.Generation + 1, Wake: "w_" + randomHex(12), Failures: l.Failures}
+	return lease{Generation: l.Generation + 1, Wake: "w_" + randomHex(12), Former: cmp.Or(l.Token, l.Former), Failures: l.Failures}
 }
 
 func randomHex(n int) string {
@@ -78,7 +78,7 @@ func randomHex(n int) string {
 
 // give sets the token of a lease until a time, and returns that token.
 func (l *lease) give(until time.Time) string {
-	token := strconv.FormatInt(l.Generation, 16) + "." + randomHex(24)
+	token := randomHex(24)
 	l.Token, l.Until = digest(token), until
 	return token
 }
@@ -88,21 +88,18 @@ func digest(token string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// check returns why a worker with a token does not have the lease, or nil.
+// check returns why a worker with a token does not have the lease, or nil. Only who has,
+// or had, a token learns anything about the lease.
 func (l *lease) check(token string, q *worked) error {
-	of, _, _ := strings.Cut(token, ".")
-	generation, err := strconv.ParseInt(of, 16, 64)
+	shown := []byte(digest(token))
 	switch {
-	case err != nil || generation > l.Generation:
-	case generation < l.Generation:
-		return refuseAs(codeFenced, http.StatusConflict, "wake %d is over, %d is the current one", generation, l.Generation)
-	case subtle.ConstantTimeCompare([]byte(l.Token), []byte(digest(token))) != 1:
-	case q.Wake != l.Wake || q.Generation != l.Generation || l.Wake == "":
-		return refuseAs(codeFenced, http.StatusConflict, "wake %d is over", l.Generation)
-	default:
+	case subtle.ConstantTimeCompare([]byte(l.Former), shown) == 1:
+	case subtle.ConstantTimeCompare([]byte(l.Token), shown) != 1:
+		return errToken()
+	case q.Wake == l.Wake && q.Generation == l.Generation && l.Wake != "":
 		return nil
 	}
-	return errToken()
+	return refuseAs(codeFenced, http.StatusConflict, "the wake is over, %d is the current one", l.Generation)
 }
 
 func errToken() *refusal {

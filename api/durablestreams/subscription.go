@@ -52,6 +52,7 @@ type lease struct {
 	Generation int64     `json:"generation"`         // counts the wakes
 	Wake       string    `json:"wake,omitempty"`     // the id of the wake; empty if there is no work
 	Token      string    `json:"token,omitempty"`    // the digest of what the worker shows
+	Former     string    `json:"former,omitempty"`   // that of the worker before
 	Holder     string    `json:"holder,omitempty"`   // the worker that claimed it
 	Until      time.Time `json:"until,omitzero"`     // when the worker has lost it
 	Failures   int       `json:"failures,omitempty"` // of the webhook, in a row
@@ -133,7 +134,9 @@ func (s *subscription) matches(path string) bool {
 }
 
 // free returns the lease after its work was done or given up.
-func (l lease) free() lease { return lease{Generation: l.Generation, Token: l.Token} }
+func (l lease) free() lease {
+	return lease{Generation: l.Generation, Token: l.Token, Former: l.Former}
+}
 
 // A shown is what callers see of a subscription.
 type shown struct {

@@ -190,6 +190,13 @@ func TestEndedLeaseIsFenced(t *testing.T) {
 	if !strings.Contains(got, "FENCED") {
 		t.Errorf("the lost lease answers %s", got)
 	}
+	// Without a token, a call does not reveal whether the subscription exists.
+	for _, token := range []string{"0", "0.a", "1." + strings.Repeat("0", 48), strings.Repeat("0", 48)} {
+		_, exists := n.want(t, 401, "POST", "__ds/subscriptions/s/ack", "{}", "Authorization", "Bearer "+token)
+		if _, got := n.want(t, 401, "POST", "__ds/subscriptions/none/ack", "{}", "Authorization", "Bearer "+token); got != exists {
+			t.Errorf("%s: %s differs from %s", token, exists, got)
+		}
+	}
 }
 
 // A webhook that fails is called again with a later wake. Its answer acknowledges what it

@@ -96,6 +96,7 @@ func (s *Server) streamWorker(w http.ResponseWriter, r *http.Request) error {
 		http.NotFound(w, r)
 		return nil
 	}
+	r.Body = paced(w, r)
 	s.streams.ServeWorker(w, r, r.PathValue("id"), r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:])
 	return nil
 }
