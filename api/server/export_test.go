@@ -24,9 +24,9 @@ func Patterns() []string {
 	return patterns(func(rt *route) bool { return !rt.has(unlimited) })
 }
 
-// RoutePatterns returns the calls that require a token, without the metrics.
+// RoutePatterns returns the calls that require a token.
 func RoutePatterns() []string {
-	return patterns(func(rt *route) bool { return !rt.has(public | unlimited) })
+	return patterns(func(rt *route) bool { return !rt.has(public) })
 }
 
 // RoutesWithoutScope returns the calls that require a token and name no scope.

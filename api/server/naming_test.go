@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -51,6 +52,9 @@ func placesOf(pattern string) (out []place) {
 	c := calls[pattern]
 	for _, p := range c.query {
 		out = append(out, place{"query", p.name})
+	}
+	if pattern == "PUT /v1/stream/{path...}" { // another protocol describes it
+		out = append(out, place{"header", "Stream-Forked-From"})
 	}
 	for _, p := range c.header {
 		out = append(out, place{"header", p.name})
@@ -94,14 +98,36 @@ func membersOf(v any) (names []string) {
 	return names
 }
 
+// bases are the members of the bodies of calls without which they do nothing. {new} is
+// the id of a new session.
+var bases = map[string]string{
+	"POST /v1/sessions":                       `{"id":"{new}"}`,
+	"POST /v1/sessions/{id}/fork":             `{"id":"{new}"}`,
+	"POST /v1/sessions/{id}/merge":            `{"id":"{new}","with":"ours-shared"}`,
+	"POST /v1/sessions/{id}/branch":           `{"at":{"id":"ours-entry"}}`,
+	"POST /v1/sessions/{id}/labels":           `{"target":"ours-entry","label":"l"}`,
+	"POST /v1/sessions/{id}/name":             `{"name":"n"}`,
+	"POST /v1/sessions/{id}/reactions":        `{"message":"ours-entry","emoji":"e"}`,
+	"PUT /v1/sessions/{id}/heads/{head}":      `{"leaf":{"id":"ours-entry"}}`,
+	"POST /v1/sessions/{id}/claims":           `{"takeOver":true}`,
+	"PUT /v1/presence/{id}":                   `{"agent":"a"}`,
+	"POST /v1/import":                         strings.ReplaceAll(file(header, message("ours-entry", "", "ours")), "session-one", "{new}"),
+	"PUT /v1/blobs/{digest}":                  "",
+	"PATCH /v1/sessions/{id}/entries":         message("ours-entry", "", "ours again"),
+	"PATCH /v1/sessions/{id}/entries/{entry}": message("ours-entry", "", "ours again"),
+	"PUT /v1/stream/{path...}":                "",
+}
+
+var newSessions atomic.Int64
+
 // probeOf returns a request of a call that names value in a place, in one of the
-// forms that a body can have.
+// forms that a body can have. Without a place, it names nothing besides session.
 func probeOf(pattern, session string, at place, value string, form int) probe {
 	method, path, _ := strings.Cut(pattern, " ")
 	p := probe{method: method, header: http.Header{}}
 	named := map[string]string{
 		"id": session, "entry": "ours-entry", "head": "main", "name": "n", "shard": "0", "token": "aaaaaaaaaaaa",
-		"digest": "sha256:" + strings.Repeat("0", 64),
+		"digest": core.DigestOf(nil).String(), "path...": session,
 	}
 	query := url.Values{}
 	for _, q := range calls[pattern].query {
@@ -111,6 +137,13 @@ func probeOf(pattern, session string, at place, value string, form int) probe {
 		if q.name == "wait" {
 			query.Set(q.name, "false")
 		}
+	}
+	switch {
+	case pattern == "GET /v1/prompts":
+		query.Set("session", session)
+	case pattern == "POST /v1/import" && (at.name == "parent" || at.name == "kind"): // one asks for the other
+		query.Set("parent", session)
+		query.Set("kind", "fork")
 	}
 	switch at.in {
 	case "path":
@@ -126,17 +159,32 @@ func probeOf(pattern, session string, at place, value string, form int) probe {
 	if p.path = path; len(query) > 0 {
 		p.path += "?" + query.Encode()
 	}
+	base, hasBase := bases[pattern]
+	base = strings.ReplaceAll(base, "{new}", fmt.Sprintf("%s-%d", session, newSessions.Add(1)))
 	switch in := calls[pattern].in.(type) {
 	case nil:
 	case media:
 		p.kind = in.kind
+		if strings.Contains(pattern, " /v1/stream/") {
+			p.kind = "text/plain"
+		}
 		p.body = message("probe", "", "text")
 	default:
 		p.kind, p.body = "application/json", "{}"
 	}
+	if hasBase {
+		p.body = base
+	}
 	if at.in == "body" {
-		text, _ := json.Marshal(value)
-		p.kind, p.body = "application/json", fmt.Sprintf([]string{`{%q:%s}`, `{%q:[%s]}`, `{%q:[{"session":%s}]}`}[form], at.name, text)
+		member := json.RawMessage(fmt.Sprintf([]string{`%q`, `[%q]`, `[{"session":%q}]`}[form], value))
+		members := map[string]json.RawMessage{}
+		_ = json.Unmarshal([]byte(base), &members) // of lines nothing remains
+		if !strings.HasPrefix(base, "{") || strings.Contains(base, "\n") {
+			clear(members)
+		}
+		members[at.name] = member
+		body, _ := json.Marshal(members)
+		p.kind, p.body = "application/json", string(body)
 		if strings.Contains(fmt.Sprint(calls[pattern].in), api.PartsType) && at.name == "parts" {
 			p.kind = api.PartsType
 		}
@@ -163,18 +211,20 @@ func probesOf(pattern, session string, at place, values []string) (out []probe) 
 // not use: by id, prefix, digest, reference, cursor, entry, writer, snapshot and
 // part, in every parameter of the call's description and in every member of its
 // body. No answer has anything of that session but what the request itself said. The
-// statuses are in testdata/naming.golden; review every change to it. A new call or
-// parameter changes the file.
+// statuses are in testdata/naming.golden, after those of a request that names only what
+// the caller may use, without which the others would say nothing; review every change to
+// it. A new call or parameter changes the file.
 func TestNoWayToNameForeignThings(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, withTokens)
+	n := startWhole(t)
 	foreign, secrets := foreignThings(t, n)
 	n.makeLong(t, "ours-shared")
-	tokens := []string{
-		n.create(t, api.TokenRequest{Name: "or", Scope: access.Read, Prefix: "ours-"}).Bearer,
-		n.create(t, api.TokenRequest{Name: "ow", Scope: access.Write, Prefix: "ours-"}).Bearer,
-		n.shareOf(t, "ours-shared", "ours-entry").Bearer,
+	create := func(name string, scope access.Scope, prefix string) string {
+		return n.create(t, api.TokenRequest{Name: name, Scope: scope, Prefix: prefix}).Bearer
 	}
+	share := n.shareOf(t, "ours-shared", "ours-entry").Bearer
+	tokens := []string{create("or", access.Read, "ours-"), create("ow", access.Write, "ours-"), share}
+	ofStreams := []string{create("dr", access.Read, "ds-ours-"), create("dw", access.Write, "ds-ours-"), share}
 	patterns := server.RoutePatterns()
 	rows := make([]string, len(patterns))
 	controls := 0 // answers to a caller with every right that have something of that session
@@ -182,7 +232,11 @@ func TestNoWayToNameForeignThings(t *testing.T) {
 	try := func(i int) {
 		pattern, session, said := patterns[i], fmt.Sprintf("ours-%06d", i), ""
 		n.makeLong(t, session)
-		seen := 0
+		seen, tokens := 0, tokens
+		if strings.Contains(pattern, " /v1/stream/") {
+			tokens = ofStreams
+			n.makeStream(t, session, "ours")
+		}
 		for _, at := range placesOf(pattern) {
 			var statuses [3][]string
 			for _, p := range probesOf(pattern, session, at, foreign) {
@@ -209,9 +263,11 @@ func TestNoWayToNameForeignThings(t *testing.T) {
 			}
 			rows[i] += fmt.Sprintf("%-44s %-6s %-16s read %-20s write %-20s share %s\n", pattern, at.in, at.name, distinct(statuses[0]), distinct(statuses[1]), distinct(statuses[2]))
 		}
-		if rows[i] == "" {
-			rows[i] = fmt.Sprintf("%-44s names nothing\n", pattern)
+		var own [3]int // answers to a request that names nothing of that session
+		for _, k := range []int{0, 2, 1} {
+			own[k], _ = probeOf(pattern, session, place{}, "", 0).send(t, n, tokens[k])
 		}
+		rows[i] = fmt.Sprintf("%-44s %-23s read %-20d write %-20d share %d\n", pattern, "its own", own[0], own[1], own[2]) + rows[i]
 		mu.Lock()
 		defer mu.Unlock()
 		controls += seen
@@ -255,11 +311,21 @@ func (n *node) makeLong(t *testing.T, id string) {
 	}
 }
 
+// makeStream creates a durable stream.
+func (n *node) makeStream(t *testing.T, path, body string) {
+	t.Helper()
+	create := probe{method: http.MethodPut, path: "/v1/stream/" + path, kind: "text/plain", body: body}
+	if status, answer := create.send(t, n, "the-bootstrap-token"); status != http.StatusCreated {
+		t.Errorf("stream %s: %d %s", path, status, answer)
+	}
+}
+
 // foreignThings makes a session with everything that a request can name. It returns
 // the names, and what no answer may have.
 func foreignThings(t *testing.T, n *node) (names, secrets []string) {
 	t.Helper()
 	const id = "other-000001"
+	n.makeStream(t, "other-stream", "a purple needle")
 	image := base64.StdEncoding.EncodeToString(foreignImage)
 	n.importText(t, file(strings.NewReplacer("session-one", id, "/home/dev/x", "/home/foreign").Replace(header),
 		imageEntry("foreign-entry", image), message("foreign-second", "foreign-entry", "a purple needle"), "no entry, so the file is kept"))
@@ -283,11 +349,11 @@ func foreignThings(t *testing.T, n *node) (names, secrets []string) {
 	digest := core.DigestOf(foreignImage).String()
 	names = []string{
 		id, "other-", "foreign-entry", digest, "blob:" + digest, info.Log.Origin.Original.String(), core.DigestOf(part).String(),
-		info.Log.Cursor.String(), claim.Writer, key, "/home/foreign", "needle",
+		info.Log.Cursor.String(), claim.Writer, key, "/home/foreign", "needle", "other-stream",
 	}
 	secrets = []string{
 		id, "foreign", "purple needle", image[:100], string(foreignImage[:100]), digest, info.Log.Origin.Original.String(),
-		info.Log.Cursor.String(), claim.Writer, key, "ours-stolen",
+		info.Log.Cursor.String(), claim.Writer, key, "ours-stolen", "other-stream",
 	}
 	return names, secrets
 }
@@ -313,7 +379,9 @@ func (p probe) send(t *testing.T, n *node, bearer string) (int, string) {
 			cancel()
 			return 0, ""
 		}
-		req.Header = p.header.Clone()
+		if req.Header = p.header.Clone(); req.Header == nil {
+			req.Header = http.Header{}
+		}
 		req.Header.Set("Authorization", "Bearer "+bearer)
 		if p.kind != "" {
 			req.Header.Set("Content-Type", p.kind)

@@ -41,6 +41,11 @@ func (s *Server) announce(w http.ResponseWriter, r *http.Request) error {
 		return fmt.Errorf("the body is about process %.64q, the path about %.64q: %w", p.ID, id, core.ErrInvalid)
 	}
 	p.ID = id
+	for _, h := range p.Holds {
+		if err := callerOf(r.Context()).mayUse(h.Session); err != nil {
+			return err
+		}
+	}
 	if err := s.cfg.Presence.Beat(r.Context(), p); err != nil {
 		return err
 	}
