@@ -12,6 +12,9 @@ func (a attachment) readCall() string {
 	return "Called the Read tool with the following input: " + string(object("file_path", a.get("filename")))
 }
 
+// readResult is between that call and what it returned.
+const readResult = "\nResult of calling the Read tool:\n"
+
 // object is the JSON of an object with these names and texts.
 func object(namesAndTexts ...string) []byte {
 	out := []byte{'{'}
@@ -31,7 +34,13 @@ func object(namesAndTexts ...string) []byte {
 // fileNote says what a file that the user mentioned holds, as if it was read.
 func fileNote(a attachment) string {
 	content := a.member("content")
-	if !member(content, "type").Is("text") {
+	switch text(member(content, "type")) {
+	case "text":
+	case "notebook":
+		return notebookNote(a)
+	case "pdf":
+		return a.readCall() + readResult + "PDF file read: " + a.get("filename") + " (" + fileSize(member(member(content, "file"), "originalSize")) + ")"
+	default:
 		return ""
 	}
 	file := member(content, "file")
@@ -42,7 +51,7 @@ func fileNote(a attachment) string {
 	}
 	var b strings.Builder
 	b.WriteString(a.readCall())
-	b.WriteString("\nResult of calling the Read tool:\n")
+	b.WriteString(readResult)
 	if s == "" {
 		b.WriteString("<system-reminder>Warning: the file exists but is shorter than the provided offset (" + strconv.Itoa(start) +
 			"). The file has " + string(member(file, "totalLines")) + " lines.</system-reminder>")
@@ -60,10 +69,30 @@ func fileNote(a attachment) string {
 	return b.String()
 }
 
+// fileSize is a number of bytes as the agent tells it.
+func fileSize(v jsjson.Value) string {
+	n, _ := v.Number()
+	if n < 1<<10 {
+		return strconv.FormatFloat(n, 'f', -1, 64) + " bytes"
+	}
+	for _, unit := range []string{"KB", "MB", "GB"} {
+		if n /= 1 << 10; n < 1<<10 || unit == "GB" {
+			return strings.TrimSuffix(strconv.FormatFloat(n, 'f', 1, 64), ".0") + unit
+		}
+	}
+	return ""
+}
+
 // omittedNote is of a file that was read before a compaction and is too large to
 // be shown again.
 func omittedNote(a attachment) string {
 	return "Note: " + a.get("filename") + " was read before the last conversation was summarized, but the contents are too large to include. Use Read tool if you need to access it."
+}
+
+// longPDFNote is of a mentioned PDF that is too long to be read at once.
+func longPDFNote(a attachment) string {
+	return "PDF file: " + a.get("filename") + " (" + string(a.member("pageCount")) + " pages, " + fileSize(a.member("fileSize")) +
+		"). This PDF is too large to read all at once. You MUST use the Read tool with the pages parameter to read specific page ranges (e.g., pages: \"1-5\"). Do NOT call Read without the pages parameter or it will fail. Start by reading the first few pages to understand the structure, then read more as needed. Maximum 20 pages per request."
 }
 
 func directoryNote(a attachment) string {

@@ -32,6 +32,7 @@ var notes = map[string]func(attachment) string{
 	"mcp_instructions_delta":    serversNote,
 	"nested_memory":             memoryNote,
 	"output_style":              styleNote,
+	"pdf_reference":             longPDFNote,
 	"plan_mode":                 planNote,
 	"plan_mode_exit":            planExitNote,
 	"queued_command":            queuedNote,

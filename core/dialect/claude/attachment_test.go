@@ -13,6 +13,11 @@ func attached(ms int, uuid, parent, attachment string) string {
 	return say(ms, "attachment", uuid, parent, `"attachment":`+attachment)
 }
 
+// notebook makes a notebook of three cells. more is the rest of the last.
+func notebook(more string) string {
+	return `{"type":"file","filename":"/n.ipynb","content":{"type":"notebook","file":{"cells":[` + cells + more + `}]}}}`
+}
+
 func queued(prompt string) string {
 	return `{"type":"queued_command","commandMode":"prompt","prompt":` + prompt + `}`
 }
@@ -21,6 +26,8 @@ const (
 	dot      = `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA=="}}`
 	dotFile  = `{"type":"file","filename":"/d.png","content":{"type":"image","file":{"base64":"BB==","type":"image/png"}}}`
 	failed   = `{"type":"hook_non_blocking_error","hookName":"Stop","hookEvent":"Stop","stderr":"oops"}`
+	cells    = `{"cellType":"markdown","source":"m","cell_id":"a"},{"cellType":"code","source":"1","cell_id":"b","language":"python","outputs":[{"output_type":"stream","text":"one\n"}]},{"cellType":"code","source":"2","cell_id":"c","language":"R"`
+	plot     = `,"outputs":[{"output_type":"display_data","text":"<fig>","image":{"image_data":"CC==","media_type":"image/png"}},{"output_type":"stream","text":"end"}]`
 	textFile = `{"type":"file","filename":"/f","content":{"type":"text","file":{"content":"x","startLine":3,"totalLines":9}}}`
 )
 
@@ -31,8 +38,15 @@ func TestContextHasTheNoteOfEachAttachment(t *testing.T) {
 			`{"type":"agent_listing_delta","addedLines":["- b: new"],"removedTypes":["a","c"],"isInitial":false,"showConcurrencyNote":true}`,
 			"New agent types are now available for the Agent tool:\n- b: new\n\nThe following agent types are no longer available:\n- a\n- c\n\n" + ambient,
 		},
-		"the first agents":            {`{"type":"agent_listing_delta","addedLines":["- b: new"],"removedTypes":[],"isInitial":true}`, "Available agent types for the Agent tool:\n- b: new"},
-		"a mentioned agent":           {`{"type":"agent_mention","agentType":"digger"}`, `The user has expressed a desire to invoke the agent "digger". Please invoke the agent appropriately, passing in the required context to it. `},
+		"the first agents":  {`{"type":"agent_listing_delta","addedLines":["- b: new"],"removedTypes":[],"isInitial":true}`, "Available agent types for the Agent tool:\n- b: new"},
+		"a mentioned agent": {`{"type":"agent_mention","agentType":"digger"}`, `The user has expressed a desire to invoke the agent "digger". Please invoke the agent appropriately, passing in the required context to it. `},
+		"a notebook": {
+			notebook(""), "Called the Read tool with the following input: {\"file_path\":\"/n.ipynb\"}\nResult of calling the Read tool:\n" +
+				`[{"text":"<cell id=\"a\"><cell_type>markdown</cell_type>m</cell id=\"a\">\n<cell id=\"b\">1</cell id=\"b\">\n\none\n\n<cell id=\"c\"><language>R</language>2</cell id=\"c\">","type":"text"}]`,
+		},
+		"a PDF":                       {`{"type":"file","filename":"/d.pdf","content":{"type":"pdf","file":{"base64":"AA==","originalSize":5000}}}`, "Called the Read tool with the following input: {\"file_path\":\"/d.pdf\"}\nResult of calling the Read tool:\nPDF file read: /d.pdf (4.9KB)"},
+		"a small PDF":                 {`{"type":"file","filename":"/d.pdf","content":{"type":"pdf","file":{"base64":"AA==","originalSize":182}}}`, "PDF file read: /d.pdf (182 bytes)"},
+		"a long PDF":                  {`{"type":"pdf_reference","filename":"/d.pdf","pageCount":15,"fileSize":10485760}`, "PDF file: /d.pdf (15 pages, 10MB). This PDF is too large"},
 		"a directory":                 {`{"type":"directory","path":"/p/\"q","content":"a\nb"}`, "Called the Bash tool with the following input: {\"command\":\"ls /p/\\\"q\",\"description\":\"Lists files in /p/\\\"q\"}\nResult of calling the Bash tool:\na\nb"},
 		"a part of a file":            {textFile, "Called the Read tool with the following input: {\"file_path\":\"/f\"}\nResult of calling the Read tool:\n3\tx"},
 		"an empty file":               {`{"type":"file","filename":"/f","content":{"type":"text","file":{"content":"","startLine":1,"totalLines":1}}}`, "Called the Read tool with the following input: {\"file_path\":\"/f\"}\nResult of calling the Read tool:\n<system-reminder>Warning: the file exists but is shorter than the provided offset (1). The file has 1 lines.</system-reminder>"},
@@ -88,10 +102,18 @@ func TestContextHasPicturesOfAttachments(t *testing.T) {
 		prompt      bool // they follow a prompt, not a result
 		want        []any
 	}{
-		"a waiting prompt":            {[]string{queued(`[` + words("look") + `,` + dot + `]`)}, false, []any{resultOf("out of t1"), textOf(look), image("AA==")}},
-		"a waiting prompt of a turn":  {[]string{queued(`[` + dot + `,` + words("look") + `]`)}, true, []any{textOf(look), image("AA=="), textOf("two")}},
-		"a waiting picture":           {[]string{queued(`[` + dot + `]`)}, false, []any{resultOf("out of t1"), image("AA==")}},
-		"a file":                      {[]string{dotFile}, false, []any{resultOf("out of t1\n\n" + read), image("BB==")}},
+		"a waiting prompt":           {[]string{queued(`[` + words("look") + `,` + dot + `]`)}, false, []any{resultOf("out of t1"), textOf(look), image("AA==")}},
+		"a waiting prompt of a turn": {[]string{queued(`[` + dot + `,` + words("look") + `]`)}, true, []any{textOf(look), image("AA=="), textOf("two")}},
+		"a waiting picture":          {[]string{queued(`[` + dot + `]`)}, false, []any{resultOf("out of t1"), image("AA==")}},
+		"a file":                     {[]string{dotFile}, false, []any{resultOf("out of t1\n\n" + read), image("BB==")}},
+		"a notebook of a prompt": {
+			[]string{notebook(plot)}, true,
+			[]any{
+				said(`Called the Read tool with the following input: {"file_path":"/n.ipynb"}`),
+				textOf(said("<cell id=\"a\"><cell_type>markdown</cell_type>m</cell id=\"a\">\n<cell id=\"b\">1</cell id=\"b\">\n\none\n\n<cell id=\"c\"><language>R</language>2</cell id=\"c\">\n\n<fig>")),
+				image("CC=="), textOf(said("\nend") + "\n"), textOf("two"),
+			},
+		},
 		"two files":                   {[]string{dotFile, dotFile}, false, []any{resultOf("out of t1\n\n" + read), image("BB=="), textOf(read), image("BB==")}},
 		"a file of a prompt":          {[]string{dotFile}, true, []any{read, image("BB=="), textOf("two")}},
 		"a file and a waiting prompt": {[]string{queued(`[` + words("look") + `,` + dot + `]`), dotFile}, true, []any{textOf(look), image("AA=="), textOf(read), image("BB=="), textOf("two")}},

@@ -13,13 +13,22 @@ func (a attachment) pictures() (all []block, isFile bool) {
 	switch a.get("type") {
 	case "file":
 		content := a.member("content")
-		if !member(content, "type").Is("image") {
-			return nil, true
+		switch text(member(content, "type")) {
+		case "image":
+			file := member(content, "file")
+			all = []block{pictureBlock(text(member(file, "base64")), text(member(file, "type")))}
+		case "notebook":
+			all = notebookBlocks(a)
+			if !slices.ContainsFunc(all, func(b block) bool { return !b.isText() }) {
+				return nil, true
+			}
+			for i, b := range all {
+				if b.isText() {
+					all[i] = reminder(text(b.text))
+				}
+			}
 		}
-		file := member(content, "file")
-		source := object("type", "base64", "data", text(member(file, "base64")), "media_type", text(member(file, "type")))
-		whole := append(append([]byte(`{"type":"image","source":`), source...), '}')
-		return []block{{whole: whole, kind: jsjson.Value(`"image"`)}}, true
+		return all, true
 	case "queued_command":
 		if prompt := a.member("prompt"); prompt.Kind() == '[' {
 			eachBlock(prompt, func(b block) {
@@ -31,6 +40,16 @@ func (a attachment) pictures() (all []block, isFile bool) {
 	}
 	return all, false
 }
+
+// pictureBlock makes a block of a picture that is encoded as data.
+func pictureBlock(data, mediaType string) block {
+	source := object("type", "base64", "data", data, "media_type", mediaType)
+	whole := append(append([]byte(`{"type":"image","source":`), source...), '}')
+	return block{whole: whole, kind: jsjson.Value(`"image"`)}
+}
+
+// reminder makes a block of a text that the agent says, not the user.
+func reminder(s string) block { return textBlock("<system-reminder>\n" + s + "\n</system-reminder>") }
 
 // show puts pictures and what is said of them before what the user says, but after
 // results of calls. What is said of a file is part of the result before it, or a
@@ -47,7 +66,7 @@ func (b *request) show(s string, pictures []block, isFile bool) {
 		}
 	}
 	at = max(at, m.shown)
-	said := textBlock("<system-reminder>\n" + s + "\n</system-reminder>")
+	said := reminder(s)
 	switch {
 	case s == "":
 	case isFile && at == 0:
@@ -57,6 +76,9 @@ func (b *request) show(s string, pictures []block, isFile bool) {
 		m.blocks[at-1] = m.blocks[at-1].saying(said)
 	default:
 		pictures = append([]block{said}, pictures...)
+	}
+	if last := len(pictures) - 1; at < len(m.blocks) && m.blocks[at].isText() && pictures[last].isText() {
+		pictures[last] = pictures[last].broken()
 	}
 	m.blocks = slices.Insert(slices.Clip(m.blocks), at, pictures...)
 	m.shown, m.plain = at+len(pictures), false
