@@ -169,7 +169,10 @@ func (p *paced) measure(b *testing.B, write func(*testing.B)) {
 }
 
 // at returns a quantile, in milliseconds.
-func (p *paced) at(q float64) float64 {
-	d := slices.Sorted(slices.Values(p.took))
+func (p *paced) at(q float64) float64 { return quantile(p.took, q) }
+
+// quantile returns a quantile of ds in milliseconds.
+func quantile(ds []time.Duration, q float64) float64 {
+	d := slices.Sorted(slices.Values(ds))
 	return float64(d[int(float64(len(d)-1)*q)]) / float64(time.Millisecond)
 }
