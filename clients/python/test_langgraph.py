@@ -290,6 +290,8 @@ class Contracts(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(plain(await every("target")), plain(await every("source/1")))
         self.assertEqual(len(await every("target")), 4)
         self.assertEqual(await every("nothing"), [])
+        with self.assertRaises(ValueError):
+            await self.saver.acopy_thread("source/1", "target")
         await self.put(at("target", id=id_of(configs[-1])), 9, {"n": 9})
         self.assertEqual((len(await every("target")), len(await every("source/1"))), (5, 4))
         await self.saver.adelete_thread("source/1")

@@ -132,7 +132,10 @@ class SesslogSaver(BaseCheckpointSaver):
 
     def copy_thread(self, source_thread_id, target_thread_id):
         """Copy a thread to one that does not exist, as a fork of its stream."""
-        self._thread(target_thread_id).stream.fork(self._thread(source_thread_id).stream)
+        with self._read(target_thread_id) as target:
+            if target.spaces:
+                raise ValueError(f"thread {target_thread_id} exists")
+            target.stream.fork(self._thread(source_thread_id).stream)
 
     def prune(self, thread_ids, *, strategy="keep_latest"):
         """Remove all checkpoints but the latest of each namespace, and those that its delta channels need.
