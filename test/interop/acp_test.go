@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/coder/acp-go-sdk"
 
@@ -32,7 +33,9 @@ func (h *opencodeHost) opensEditor(t *testing.T) *acpEditor {
 	if err := os.WriteFile(filepath.Join(h.project, "opencode.json"), []byte(`{"model":"fake/f1"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := h.Command(agentTimeout(t), t, "acp", "--", h.program, "acp")
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute) // for all turns of an editor, on a busy machine
+	t.Cleanup(cancel)
+	cmd := h.Command(ctx, t, "acp", "--", h.program, "acp")
 	cmd.Dir = h.project
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -76,7 +79,7 @@ func (h *opencodeHost) opensEditor(t *testing.T) *acpEditor {
 
 func asks[T any](t *testing.T, e *acpEditor, method string, params any) T {
 	t.Helper()
-	answer, err := acp.SendRequest[T](e.conn, agentTimeout(t), method, params)
+	answer, err := acp.SendRequest[T](e.conn, t.Context(), method, params)
 	if err != nil {
 		t.Fatalf("%s: %v", method, err)
 	}
