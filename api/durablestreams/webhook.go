@@ -79,7 +79,7 @@ func isPublic(addr netip.Addr) bool {
 	if !addr.IsGlobalUnicast() || addr.IsPrivate() || addr.Is6() && !unicast6.Contains(addr) {
 		return false
 	}
-	return !slices.ContainsFunc(reserved, func(p netip.Prefix) bool { return p.Contains(addr.WithZone("")) })
+	return !slices.ContainsFunc(reserved, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
 // newWebhookClient returns a client that connects only to addresses that m allows, whatever
