@@ -253,6 +253,7 @@ func TestStartedCallOfAskingToolNeedsDecision(t *testing.T) {
 		if e, ok := errors.AsType[*loop.AskError](err); !ok || e.Call.ID != "c1" {
 			t.Fatalf("error %v", err)
 		}
+		testkit.WantErr(t, l.Say(t.Context(), "well?"), core.ErrInvalid) // the call comes first
 		c.Ask = func(context.Context, loop.Call) (bool, error) { return again, nil }
 		l, err = loop.New(s, c)
 		testkit.Must(t, err)

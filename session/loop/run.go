@@ -87,12 +87,16 @@ func (l *Loop) Messages() []Message {
 	return l.st.Messages[:len(l.st.Messages):len(l.st.Messages)]
 }
 
-// Say appends a message of the user, to which the next Run replies.
+// Say appends a message of the user, to which the next Run replies. While calls have no
+// results it returns core.ErrInvalid, as models refuse such a transcript: call Run first.
 func (l *Loop) Say(ctx context.Context, text string) error {
 	if err := l.lock(ctx); err != nil {
 		return err
 	}
 	defer l.running.Unlock()
+	if step, _ := l.st.Next(l.c.MaxRounds); step == RunTools {
+		return fmt.Errorf("session %s has calls without results, run it first: %w", l.s.ID(), core.ErrInvalid)
+	}
 	return l.append(ctx, Message{Role: User, Text: text}, note{})
 }
 
