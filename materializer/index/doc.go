@@ -8,9 +8,9 @@
 //     another version or log is rebuilt.
 //   - Rows, text, prompts and floors are written in one transaction. After a crash
 //     the file may lag, but it is consistent.
-//   - Changed sessions are in memory until they are written: within five seconds, one
-//     if a client follows changes, and before a query answers. Other sessions take no
-//     memory, however many there are.
+//   - Changed sessions are in memory until they are written: ten seconds after the
+//     last write, one if a client follows changes, and before a query answers. Other
+//     sessions take no memory, however many there are.
 //   - A page of a listing ends at a sort key and an id, so rows that change or
 //     disappear between two pages do not shift others.
 //   - Every change of a row has a number. A listing returns the last one, and

@@ -33,9 +33,6 @@ func TestWritesAreSoonIfAClientWaitsOrTextIsErased(t *testing.T) {
 		{"other entries", func() { put(false) }}, // each put has other entries
 		{"erased", func() { put(true) }},
 		{"forgotten", func() { x.Forget("session-a") }},
-		{"much text", func() {
-			x.Put(materializer.View{Dialect: pi.Dialect{}, Row: catalog.Row{ID: "session-b", Dialect: "pi", Seq: 1, Size: batchWeight}})
-		}},
 	} {
 		x.Sync(t.Context())
 		x.flushed = time.Now().Add(time.Hour) // however slow the test is

@@ -102,7 +102,7 @@ func (x *Index) take() batch {
 		}
 	}
 	x.inFlight, x.pending, x.order, x.weight = x.pending, map[core.SessionID]*change{}, nil, 0
-	x.flushed, x.erasing = time.Now(), false
+	x.erasing = false
 	return b
 }
 
@@ -121,7 +121,7 @@ func (x *Index) committed(b batch) {
 		}
 		x.remember(id, p)
 	}
-	x.inFlight, x.live = nil, x.db.live
+	x.inFlight, x.live, x.flushed = nil, x.db.live, time.Now()
 	if len(b.changes) > 0 {
 		x.announce()
 	}
@@ -133,7 +133,7 @@ func (x *Index) committed(b batch) {
 func (x *Index) requeue(b batch) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.inFlight = nil
+	x.inFlight, x.flushed = nil, time.Now()
 	for _, id := range b.ids {
 		old := b.changes[id]
 		if c := x.pending[id]; c != nil {

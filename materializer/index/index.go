@@ -45,7 +45,7 @@ type Index struct {
 	dropped  bool // something that was put is lost until the next start
 	live     int
 	changed  chan struct{} // closed when rows change; nil if no caller waits for that
-	flushed  time.Time     // when the last write began
+	flushed  time.Time     // when the last write ended
 	erasing  bool          // the file has, or may have, text that must not stay there
 	damaged  bool          // a query found the file corrupt
 	failure  error         // of the last write; only the holder of writing changes it
@@ -72,17 +72,16 @@ func (c *change) seq() (seq uint64, known bool) {
 // Limits of what is pending.
 const (
 	maxPending = 2048
-	maxWeight  = 32 << 20
+	maxWeight  = 64 << 20
 	maxRecent  = 1 << 15
 )
 
-// A put may be in memory only for flushEvery, or for tick if a client follows changes. What
-// a crash loses of it is read from the log again. Large writes cost less for each text, but
-// one of more than batchWeight would delay queries.
+// Run waits for flushEvery between two writes, or for tick if a client follows changes. What
+// a crash loses is read from the log again. Rare writes cost less: of a session that grows
+// fast, only the newest texts are kept, so most are never written.
 const (
-	tick        = time.Second
-	flushEvery  = 5 * time.Second
-	batchWeight = 4 << 20
+	tick       = time.Second
+	flushEvery = 10 * time.Second
 )
 
 // Open opens the index in a file, and creates it if there is none. A file that is
@@ -385,7 +384,7 @@ func (x *Index) Run(ctx context.Context) error {
 func (x *Index) isDue() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.changed != nil || x.weight >= batchWeight || x.damaged || x.failure != nil || x.erasing || time.Since(x.flushed) >= flushEvery
+	return x.changed != nil || x.damaged || x.failure != nil || x.erasing || time.Since(x.flushed) >= flushEvery
 }
 
 // report schedules a rebuild if err means that the file is corrupt.
