@@ -66,13 +66,16 @@ func (m *Materializer) CatchUp(ctx context.Context) error {
 	}
 	m.saveFloors()
 	m.cfg.Directory.Sync(ctx)
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("the directory still writes %d sessions: %w: %w", m.cfg.Directory.Pending(), err, core.ErrUnavailable)
+	}
 	return nil
 }
 
 // Behind returns an upper bound for the number of sessions with changes that are not
 // in the directory yet. A shard that does not answer counts as one.
 func (m *Materializer) Behind(ctx context.Context) int {
-	n := len(m.pendingRows())
+	n := len(m.pendingRows()) + m.cfg.Directory.Pending()
 	for shard := range m.cfg.Log.Shards() {
 		st, err := m.cfg.Log.State(ctx, shard)
 		if err != nil {

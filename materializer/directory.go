@@ -27,6 +27,8 @@ type RowWriter interface {
 	// Sync returns when queries see everything that was put before, or when that
 	// cannot be stored now, or when ctx ends.
 	Sync(ctx context.Context)
+	// Pending returns how many sessions were put that queries do not see yet.
+	Pending() int
 	// Forget drops a session's row and text, so that the next Put stores them
 	// whatever its seq.
 	Forget(id core.SessionID)

@@ -1,6 +1,8 @@
 package materializer_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"sync"
@@ -109,4 +111,30 @@ type blockedDirectory struct {
 func (d *blockedDirectory) Put(v materializer.View) {
 	<-d.blocked
 	d.Directory.Put(v)
+}
+
+// CatchUp does not say that queries see a record while the directory still writes it.
+func TestCatchUpReportsUnfinishedWrite(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.create(t, "session-in-a-slow-directory")
+	ctx, cancel := context.WithCancel(t.Context())
+	r.wrap = func(d materializer.Directory) materializer.Directory { return &slowDirectory{d, ctx, cancel} }
+	m, _, _ := r.runAs(t, manual)
+	if err := m.CatchUp(ctx); !errors.Is(err, core.ErrUnavailable) {
+		t.Errorf("the write was not waited for, and CatchUp returns %v", err)
+	}
+}
+
+// A slowDirectory writes for longer than the caller with that context waits.
+type slowDirectory struct {
+	materializer.Directory
+	caller context.Context
+	cancel func()
+}
+
+func (d *slowDirectory) Sync(ctx context.Context) {
+	if ctx == d.caller {
+		d.cancel()
+	}
 }

@@ -361,6 +361,13 @@ func (x *Index) Sync(ctx context.Context) {
 	}
 }
 
+// Pending returns how many sessions were put that queries do not see yet.
+func (x *Index) Pending() int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return len(x.pending) + len(x.inFlight)
+}
+
 // Run writes what was put until ctx ends, and a last time then. The error is never nil.
 func (x *Index) Run(ctx context.Context) error {
 	t := time.NewTicker(tick)
