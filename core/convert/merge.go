@@ -140,7 +140,7 @@ func (m *merging) graft(own []core.Entry) error {
 // parent. If parent is empty, the entry keeps its own.
 func (m *merging) add(e core.Entry, parent string) error {
 	id := m.newName(e.ID)
-	line := rewriteIDs(e.Line, id, parent, m.renamed)
+	line := rewriteIDs(e, id, parent, m.renamed)
 	f := core.Fields{ID: id}
 	if parent != "" {
 		f.Parent = core.LeafAt(parent)

@@ -196,6 +196,30 @@ func TestMergeMakesOnePathInEveryDialect(t *testing.T) {
 	}
 }
 
+// Claude Code names entries and parents in members of its own; a compaction, whose
+// parentUuid is null, names its parent in another.
+func TestMergeMovesEntriesOfClaudeCode(t *testing.T) {
+	t.Parallel()
+	d := dialect.All()["claude"]
+	first := entries(t, d, `{"parentUuid":null,"type":"user","message":{"role":"user","content":"a"},"uuid":"u1"}`)
+	second := entries(t, d,
+		`{"parentUuid":null,"type":"user","message":{"role":"user","content":"b"},"uuid":"u1"}`,
+		`{"parentUuid":"u1","type":"user","message":{"role":"user","content":"c"},"uuid":"u2"}`,
+		`{"parentUuid":null,"logicalParentUuid":"u2","type":"system","subtype":"compact_boundary","content":"","uuid":"u3"}`)
+	es, err := convert.Merge(d, convert.Side{Entries: first}, convert.Side{Entries: second}, "seed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := d.Path(es, d.Leaf(es))
+	if err != nil || len(path) != 4 {
+		t.Errorf("the path has %d of 4 entries, %v:\n%s", len(path), err, strings.Join(lines(es), "\n"))
+	}
+	moved := fmt.Sprintf(`{"parentUuid":"u1","type":"user","message":{"role":"user","content":"b"},"uuid":%q}`, es[1].ID)
+	if d := cmp.Diff([]string{moved, string(second[2].Line)}, []string{string(es[1].Line), string(es[3].Line)}); d != "" || es[1].ID == "u1" {
+		t.Errorf("lines (-want +got):\n%s", d)
+	}
+}
+
 // chain is pi, if its sessions were linear.
 type chain struct{ core.Dialect }
 

@@ -5,13 +5,15 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 	"github.com/sesslog/sesslog/core/jsonline"
 )
 
-// The members in which agents name an entry's parent, and other entries.
+// The members in which agents name an entry, its parent, and other entries.
 var (
-	parentMembers    = map[string]bool{"parentId": true, "parent_id": true}
+	idMembers        = map[string]bool{"id": true, "uuid": true}
+	parentMembers    = map[string]bool{"parentId": true, "parent_id": true, "parentUuid": true, "logicalParentUuid": true}
 	referenceMembers = map[string]bool{
 		"targetId": true, "target_id": true,
 		"firstKeptEntryId": true, "first_kept_entry_id": true,
@@ -19,10 +21,11 @@ var (
 	}
 )
 
-// rewriteIDs returns line with its id and its parent replaced, and each
+// rewriteIDs returns the line of e with its id and its parent replaced, and each
 // reference to a key of renamed replaced by its value. It adds no members, an
 // empty id or parent replaces nothing, and all other bytes stay.
-func rewriteIDs(line []byte, id, parent string, renamed map[string]string) []byte {
+func rewriteIDs(e core.Entry, id, parent string, renamed map[string]string) []byte {
+	line := e.Line
 	d := jsontext.NewDecoder(bytes.NewReader(line), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if _, err := d.ReadToken(); err != nil {
 		return line
@@ -39,7 +42,7 @@ func rewriteIDs(line []byte, id, parent string, renamed map[string]string) []byt
 		if err != nil {
 			return line
 		}
-		to, ok := replacement(name, v, id, parent, renamed)
+		to, ok := replacement(e, name, v, id, parent, renamed)
 		if !ok {
 			continue
 		}
@@ -51,14 +54,14 @@ func rewriteIDs(line []byte, id, parent string, renamed map[string]string) []byt
 	return append(out, line[copied:]...)
 }
 
-// replacement returns the new value of the member called name, whose value is
+// replacement returns the new value of the member of e called name, whose value is
 // v. ok is false if the member stays as it is.
-func replacement(name string, v jsontext.Value, id, parent string, renamed map[string]string) (to string, ok bool) {
+func replacement(e core.Entry, name string, v jsontext.Value, id, parent string, renamed map[string]string) (to string, ok bool) {
 	old, isText := jsonline.Text(v)
 	switch {
-	case name == "id":
+	case idMembers[name] && old == e.ID:
 		to = id
-	case parentMembers[name]:
+	case parentMembers[name] && old == e.Parent:
 		to = parent
 	case referenceMembers[name] && isText:
 		to = renamed[old]

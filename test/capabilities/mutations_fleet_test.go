@@ -58,6 +58,10 @@ var fleetMutations = []mutation{
 		"Parents: []core.Lineage{first.from, second.from}", "Parents: []core.Lineage{first.from}",
 	},
 	{
+		"fleet_lineage/FLEET-21", "sessions of Claude Code are not merged", "core/convert/rewrite.go",
+		"case parentMembers[name] && old == e.Parent:", "case parentMembers[name] && old == e.Parent && name != \"parentUuid\":",
+	},
+	{
 		"fleet_append/FLEET-01", "an append is acknowledged and not stored", "api/server/append.go",
 		"return sess.Append(r.Context(), a)", "_, err = core.Receipt{}, sess.Refresh(r.Context())\n\treturn core.Receipt{IDs: []string{}}, err",
 	},
