@@ -170,6 +170,18 @@ var fleetMutations = []mutation{
 		"return \"sessions/\" + n.when[:4] + \"/\" + n.when[5:7] + \"/\"", "return \"sessions/\" + n.when[:4] + \"/\"",
 	},
 	{
+		"fleet_convert/EDGE-13", "costs that Claude Code does not keep are not named", "core/dialect/claude/write.go",
+		"if u.Cost != 0 {", "if false {",
+	},
+	{
+		"fleet_convert/EDGE-13", "data that Claude Code does not keep are not named", "core/dialect/claude/write.go",
+		"if it.Details != nil {", "if false {",
+	},
+	{
+		"fleet_convert/EDGE-13", "data of a result that Claude Code does not keep are not named", "core/dialect/claude/write.go",
+		"if b.Details != nil {", "if false {",
+	},
+	{
 		"edge_diff/EDGE-08", "paths have nothing in common", "core/tree/compare.go",
 		"sameEntry(&a[n], &b[n])", "sameEntry(&a[n], &b[n]) && false",
 	},

@@ -17,8 +17,8 @@ func (Dialect) NewName(title string) []byte {
 	return append(jsonl.AppendMember([]byte(`{"type":"custom-title"`), "customTitle", title), '}')
 }
 
-// Write makes a line that says it. The agent keeps no thinking level, no labels
-// and no data of extensions.
+// Write makes a line that says it. The agent keeps no thinking level, no labels, no
+// data of extensions and no costs.
 func (d Dialect) Write(it item.Item) (line []byte, lost []string) {
 	var w writer
 	switch it.Kind {
@@ -47,6 +47,9 @@ func (d Dialect) Write(it item.Item) (line []byte, lost []string) {
 		}
 	default:
 		return nil, nil
+	}
+	if it.Details != nil {
+		w.Lose("details")
 	}
 	return append(w.Bytes, '}'), w.Lost
 }
@@ -102,6 +105,9 @@ func (w *writer) answer(it item.Item) {
 	b = append(append(b, `,"content":`...), content.Bytes...)
 	b = append(b, `,"stop_reason":`+stopReason(it.Stop)+`,"stop_sequence":null`...)
 	if u := it.Usage; u != nil {
+		if u.Cost != 0 {
+			w.Lose("what an answer cost")
+		}
 		b = append(b, `,"usage":{"input_tokens":`...)
 		b = strconv.AppendInt(b, u.Input, 10)
 		b = strconv.AppendInt(append(b, `,"cache_creation_input_tokens":`...), u.CacheWrite, 10)
@@ -175,6 +181,9 @@ func (w *writer) block(b item.Block) bool {
 		w.content(b.Blocks)
 		if b.Failed {
 			w.Raw("is_error", []byte("true"))
+		}
+		if b.Details != nil {
+			w.Lose("details of a tool's result")
 		}
 	default:
 		w.Lose(string(b.Kind))
