@@ -42,6 +42,8 @@ type Summary struct {
 	Created  string     `json:"created,omitempty"`
 	Modified string     `json:"modified,omitempty"` // ISO 8601, the last user or assistant message
 	Usage    item.Usage `json:"usage"`
+	// Closed says that the agent ended the session.
+	Closed bool `json:"closed,omitempty"`
 	// Tags are the agent's own tags. Most agents have none.
 	Tags []string `json:"tags,omitempty"`
 }

@@ -2,7 +2,7 @@ package index
 
 // version is the version of the schema and of how sessions are read. A file of
 // another version is rebuilt.
-const version = 4
+const version = 5
 
 // The table sessions has only the columns by which sessions are found and ordered,
 // so that many rows fit on a page. The row as JSON, and what only writing needs,

@@ -214,6 +214,14 @@ var fleetMutations = []mutation{
 		"!ok || s.Backend != remoteBackend {", "(!ok || s.Backend != remoteBackend) && false {",
 	},
 	{
+		"openrath_closed/RATH-45", "a listing of the log does not tell what is closed", "materializer/row.go",
+		"row.Closed = row.Closed || row.Summary.Closed", "row.Closed = row.Closed || row.Summary.Closed && false",
+	},
+	{
+		"openrath_closed/RATH-45", "a listing of files does not tell what is closed", "core/dialect/openrath/summary.go",
+		"sum.Closed = true", "sum.Closed = false",
+	},
+	{
 		"openrath_derived/RATH-31", "a lineage row lacks the extras", "core/lineage/stamp.go",
 		"s.Word, s.Extras = said.Word, said.Extras", "s.Word = said.Word",
 	},

@@ -65,7 +65,7 @@ func TestInfoAndSummary(t *testing.T) {
 		"createdAt":"2026-01-02T03:04:05.678901+00:00","closedAt":"2026-01-02T03:04:06+00:00","finalChunkCount":5}`)), parsed(t, info.Own))
 	testkit.Equal(t, "summary", display.Summary{
 		First: "go é", Messages: 5, Created: "2026-01-02T03:04:05.678Z", Modified: "2026-01-02T03:04:06.000Z",
-		Usage: item.Usage{Input: 14, Output: 7},
+		Usage: item.Usage{Input: 14, Output: 7}, Closed: true,
 	}, d.Summary(f.Header, f.Entries))
 	tree := d.Tree(f.Entries)
 	testkit.Equal(t, "tree", []any{5, "tool_result", 3}, []any{len(tree), tree[3].Type, tree[3].Depth})

@@ -10,7 +10,8 @@ import (
 
 // Summary counts the chunks. First is the text of the first user chunk.
 // Modified is when the session was closed, or else when it was made, because
-// chunks have no time. Usage is that of the trailer, or else of the header.
+// chunks have no time. Usage is that of the trailer, or else of the header. A
+// trailer closes the session.
 func (d Dialect) Summary(h core.Header, es []core.Entry) display.Summary {
 	return d.Summarizer(h).Summary(es)
 }
@@ -50,6 +51,7 @@ func (s *summarizer) Summary(es []core.Entry) display.Summary {
 	sum := s.summary
 	sum.Modified = sum.Created
 	if t, ok := trailerOf(s.trailer); ok {
+		sum.Closed = true
 		if at := asISO(t.closed); at != "" {
 			sum.Modified = at
 		}
