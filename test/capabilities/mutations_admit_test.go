@@ -9,7 +9,7 @@ var admitMutations = []mutation{
 	},
 	{
 		"dangling/PI-04", "a parent may be a number", "core/dialect/internal/jsonl/entry.go",
-		"if _, ok := Text(v[0]); !ok && !v[0].IsNullish() {", "if _, ok := Text(v[0]); !ok && v[0] == nil && !v[0].IsNullish() {",
+		"case v.IsNullish() || id != \"\":", "case v.IsNullish() || id != \"\" || !ok:",
 	},
 	{
 		"dangling/PI-05", "a message may be a text", "core/dialect/internal/jsonl/entry.go",

@@ -10,6 +10,10 @@ var fleetMutations = []mutation{
 		"if e.Parent != \"\" && !there(e.Parent) {", "if e.Parent != \"\" && !there(e.Parent) && false {",
 	},
 	{
+		"fleet_append/FLEET-07", "an empty parent enters", "core/dialect/internal/jsonl/entry.go",
+		"case v.IsNullish() || id != \"\":", "case v.IsNullish() || id != \"\" || ok:",
+	},
+	{
 		"fleet_claims/FLEET-05", "a claim is taken from its holder", "engine/claim.go",
 		"if holder != nil && (!q.TakeOver || q.From", "if holder != nil && false && (!q.TakeOver || q.From",
 	},

@@ -11,7 +11,10 @@ import (
 func (Dialect) Keeps(es []core.Entry) bool { return jsonl.Spoken(es, "assistant") }
 
 // Admit refuses a second header, and labels and compactions that name an entry which
-// does not exist.
+// does not exist, and an empty parent.
 func (d Dialect) Admit(s core.Admission, e core.Entry) error {
+	if err := jsonl.CheckParent(e.Line, "parent_id"); err != nil {
+		return err
+	}
 	return trees.Admit(s, e, d.Read, typeHeader, typeHeaderByBook)
 }

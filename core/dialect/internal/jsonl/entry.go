@@ -39,13 +39,33 @@ func CheckEntry(e core.Entry) error {
 	if err := jsjson.Pick(e.Line, names[:], v[:]); err != nil {
 		return reason(e.Line, err)
 	}
-	if _, ok := Text(v[0]); !ok && !v[0].IsNullish() {
-		return fmt.Errorf("its parentId is not a string or null: %w", core.ErrInvalid)
+	if err := checkParent(names[0], v[0]); err != nil {
+		return err
 	}
 	if e.Type == "message" && v[1].Kind() != '{' {
 		return fmt.Errorf("its message is not an object: %w", core.ErrInvalid)
 	}
 	return nil
+}
+
+// CheckParent returns core.ErrInvalid for a line whose member name, its parent, is
+// neither an id nor null. An empty text names no entry.
+func CheckParent(line []byte, name string) error {
+	var v [1]jsjson.Value
+	if err := jsjson.Pick(line, []string{name}, v[:]); err != nil {
+		return reason(line, err)
+	}
+	return checkParent(name, v[0])
+}
+
+func checkParent(name string, v jsjson.Value) error {
+	switch id, ok := Text(v); {
+	case v.IsNullish() || id != "":
+		return nil
+	case ok:
+		return fmt.Errorf("its %s is empty, not an id or null: %w", name, core.ErrInvalid)
+	}
+	return fmt.Errorf("its %s is not a string or null: %w", name, core.ErrInvalid)
 }
 
 // Texts decodes three values, which are empty if they are not strings. Strings
