@@ -45,7 +45,7 @@ func ParseOnConflict(s string) (session.OnConflict, error) { return session.Pars
 type BranchRequest struct {
 	At core.Leaf `json:"at"` // an entry, or before all of them
 	// Summary describes the branch that the head leaves. Details is what the agent
-	// adds to it, one JSON value. Both are optional.
+	// adds to it, one JSON value, and requires a Summary. Both are optional.
 	Summary string          `json:"summary,omitempty"`
 	Details json.RawMessage `json:"details,omitempty"`
 }

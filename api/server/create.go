@@ -102,11 +102,19 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) error {
 	if isLines(r) {
 		return s.createWhole(w, r)
 	}
-	var q api.Create
-	if err := readJSON(r, &q); err != nil {
+	var body struct {
+		api.Create
+		ID *string `json:"id"`
+	}
+	if err := readJSON(r, &body); err != nil {
 		return err
 	}
-	key := keyOf(r)
+	q, key := body.Create, keyOf(r)
+	if body.ID != nil {
+		if q.ID = *body.ID; q.ID == "" {
+			return fmt.Errorf("the id is empty; leave it out for a new one: %w", core.ErrInvalid)
+		}
+	}
 	if err := checkText(q.CWD, q.Parent, q.By, r.Header.Get(api.HeaderIdempotency)); err != nil {
 		return err
 	}

@@ -263,6 +263,9 @@ func branchLine(st *core.State, head string, q api.BranchRequest) ([]byte, error
 		return nil, fmt.Errorf("sessions of %s have no branches: %w", st.Dialect.Name(), core.ErrInvalid)
 	}
 	if q.Summary == "" {
+		if len(q.Details) > 0 && string(q.Details) != "null" {
+			return nil, fmt.Errorf("details require a summary: %w", core.ErrInvalid)
+		}
 		if !named || left == q.At {
 			return nil, nil
 		}

@@ -10,6 +10,14 @@ var novaMutations = []mutation{
 		"w.number(\"turn_count\", s.TurnCount)", "_ = s.TurnCount",
 	},
 	{
+		"nova_calls/NOVA-04", "an empty id is none", "api/server/create.go",
+		"if q.ID = *body.ID; q.ID == \"\" {", "if q.ID = *body.ID; false {",
+	},
+	{
+		"nova_calls/NOVA-28", "a count that Nova did not make is replaced", "core/dialect/nova/fold.go",
+		"forks = s.ForkCount", "forks = 0",
+	},
+	{
 		"nova_calls/NOVA-21", "a session is compressed again", "core/dialect/nova/state.go",
 		"return !s.Pruned && (len", "return (len",
 	},

@@ -122,6 +122,10 @@ var opMutations = []mutation{
 		"for len(turns) > 0 && turns[len(turns)-1].dangles() {", "for len(turns) > 0 && turns[len(turns)-1].dangles() && false {",
 	},
 	{
+		"op_tree/OP-23", "details without a summary are dropped", "api/server/heads.go",
+		"if len(q.Details) > 0 && string(q.Details) != \"null\" {", "if false {",
+	},
+	{
 		"op_tree/OP-20", "an opened session stands at its last entry", "session/session.go",
 		"s.leaf = s.logLeaf", "s.leaf = core.LeafAt(\"a0000002\")",
 	},
