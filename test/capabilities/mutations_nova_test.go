@@ -15,7 +15,7 @@ var novaMutations = []mutation{
 	},
 	{
 		"nova_calls/NOVA-28", "a count that Nova did not make is replaced", "core/dialect/nova/fold.go",
-		"forks = s.ForkCount", "forks = 0",
+		"forks > max(s.ForkCount, 0)", "forks > s.ForkCount",
 	},
 	{
 		"nova_calls/NOVA-21", "a session is compressed again", "core/dialect/nova/state.go",

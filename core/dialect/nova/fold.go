@@ -142,7 +142,7 @@ func (f *folding) takeState(e core.Entry) {
 		forks = 0
 	}
 	f.State, f.of, f.document = s, s.SessionID, doc
-	if forks > s.ForkCount { // Nova does not count forks, the log does
+	if forks > max(s.ForkCount, 0) { // Nova does not count forks, the log does
 		f.ForkCount, f.document = forks, nil
 	}
 	f.remember()
