@@ -94,6 +94,10 @@ func TestContext(t *testing.T) {
 			prompt(0, "a", "", "one"), answer(1, "b", "a", "m", call("t1")), answer(2, "c", "b", "m", call("t2")),
 			result(4, "r2", "c", "t2"), result(3, "r1", "b", "t1"), answer(5, "e", "r2", "m2", words("done")),
 		}, "u: one | a: t1, t2 | u: t1, t2 | a: done"},
+		"a call that failed before an earlier one ended": {[]string{
+			prompt(0, "a", "", "one"), answer(1, "b", "a", "m", call("t1")), answer(2, "c", "b", "m", call("t2")),
+			result(4, "r1", "b", "t1"), result(3, "r2", "c", "t2"), answer(5, "e", "r2", "m2", words("done")),
+		}, "u: one | a: t1, t2 | u: t1, t2 | a: done"},
 		"a call that ended before the next one was written": {[]string{
 			prompt(0, "a", "", "one"), answer(1, "b", "a", "m", call("t1")), result(2, "r1", "b", "t1"), answer(3, "c", "r1", "m", call("t2")),
 			result(4, "r2", "c", "t2"), answer(5, "e", "r2", "m2", words("done")),

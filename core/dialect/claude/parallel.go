@@ -45,7 +45,8 @@ func (t *thread) withParallel(chain []int) []int {
 	return t.attach(chain, lines, results)
 }
 
-// attach puts lines and results after the last line of their answer in chain.
+// attach puts lines and results after the last line of their answer in chain. The
+// results that are on the chain follow them, whenever they came.
 func (t *thread) attach(chain []int, lines, results map[string][]int) []int {
 	end := map[string]int{}
 	for i, n := range chain {
@@ -54,20 +55,14 @@ func (t *thread) attach(chain []int, lines, results map[string][]int) []int {
 		}
 	}
 	out := make([]int, 0, len(chain)+len(lines)+len(results))
-	for i := 0; i < len(chain); i++ {
-		out = append(out, chain[i])
-		id := t.nodes[chain[i]].msgID
+	for i, n := range chain {
+		out = append(out, n)
+		id := t.nodes[n].msgID
 		if id == "" || end[id] != i {
 			continue
 		}
 		out = append(out, t.inOrder(lines[id])...)
-		// The results that are on the chain take their place among the others.
-		more := results[id]
-		for len(more) > 0 && i+1 < len(chain) && t.nodes[chain[i+1]].kind == "user" && t.nodes[chain[i+1]].hasResult() {
-			i++
-			more = append(more, chain[i])
-		}
-		out = append(out, t.inOrder(more)...)
+		out = append(out, t.inOrder(results[id])...)
 	}
 	return out
 }
