@@ -51,7 +51,8 @@ func newReplicas(t *testing.T, records int) *replicas {
 		return nc
 	}
 	c := &replicas{t: t, nc: dial(), lacks: map[int]bool{}, leader: map[int]bool{}, lost: map[int]bool{}, damaged: map[int]bool{}}
-	c.log = &Log{cfg: LogConfig{Name: "main", Shards: 1, AckWait: 5 * time.Second}, nc: dial()}
+	nc := dial()
+	c.log = &Log{cfg: LogConfig{Name: "main", Shards: 1, AckWait: 5 * time.Second}, nc: nc, inbox: inbox{nc: nc}}
 	chain := core.ChainStart("main", replicatedID)
 	for n := 1; n <= records; n++ {
 		r := &core.Record{Kind: core.KindAppend, Seq: uint64(n), Head: "main", Writer: "w", Body: []byte(strconv.Itoa(n))}

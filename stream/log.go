@@ -43,6 +43,7 @@ type Log struct {
 	cfg      LogConfig
 	nc       *nats.Conn
 	js       jetstream.JetStream
+	inbox    inbox
 	capacity [maxShards]capacity
 
 	steppedDown [maxShards]steppedDown
@@ -82,7 +83,7 @@ func OpenLog(ctx context.Context, nc *nats.Conn, cfg LogConfig) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Log{cfg: cfg, nc: nc, js: js}
+	l := &Log{cfg: cfg, nc: nc, js: js, inbox: inbox{nc: nc}}
 	if err := l.bind(ctx); err != nil {
 		return nil, fmt.Errorf("log %s: %w", cfg.Name, err)
 	}

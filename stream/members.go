@@ -78,7 +78,7 @@ func (p *Presence) readMembers(ctx context.Context) ([]session.Present, error) {
 	if err != nil {
 		return nil, err
 	}
-	msgs, _, err := directGet(ctx, p.js.Conn(), "KV_"+p.bucketName(), request, memberWait)
+	msgs, _, err := p.inbox.directGet(ctx, "KV_"+p.bucketName(), request, maxMembers, memberWait)
 	if err != nil {
 		return nil, err
 	}

@@ -44,6 +44,7 @@ type Presence struct {
 	log      string
 	replicas int
 	me       session.Presence // this node; without an ID, it is not listed
+	inbox    inbox
 
 	mu       sync.Mutex
 	kv       jetstream.KeyValue // nil until it was opened
@@ -56,7 +57,7 @@ type Presence struct {
 // this node, which is not listed if it has no ID. NewPresence does not contact the
 // brokers.
 func NewPresence(js jetstream.JetStream, log string, replicas int, me session.Presence) *Presence {
-	return &Presence{js: js, log: log, replicas: max(replicas, 1), me: me, since: me.Since}
+	return &Presence{js: js, log: log, replicas: max(replicas, 1), me: me, inbox: inbox{nc: js.Conn()}, since: me.Since}
 }
 
 // Since returns when the list of processes began to fill: when this node started, or

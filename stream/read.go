@@ -105,7 +105,7 @@ func (l *Log) batch(ctx context.Context, id core.SessionID, after core.Pos, size
 	if err != nil {
 		return nil, false, err
 	}
-	msgs, pending, err := directGet(ctx, l.nc, streamName(l.cfg.Name, l.Shard(id)), request, l.cfg.AckWait)
+	msgs, pending, err := l.inbox.directGet(ctx, streamName(l.cfg.Name, l.Shard(id)), request, readBatch, l.cfg.AckWait)
 	if err != nil {
 		return nil, false, err
 	}
@@ -138,20 +138,19 @@ func (l *Log) lastOf(id core.SessionID, msgs []*nats.Msg) (last core.Pos, err er
 	return last, nil
 }
 
-// directGet asks any replica of a stream for a batch of messages. pending is the
-// number of messages that the replica has beyond them. timeout is that of each message.
-func directGet(ctx context.Context, nc *nats.Conn, stream string, request []byte, timeout time.Duration) (msgs []*nats.Msg, pending int, err error) {
-	inbox := nc.NewRespInbox()
-	sub, err := nc.SubscribeSync(inbox)
+// directGet asks any replica of a stream for a batch of up to most messages. pending is
+// the number of messages that the replica has beyond them. timeout is that of each message.
+func (b *inbox) directGet(ctx context.Context, stream string, request []byte, most int, timeout time.Duration) (msgs []*nats.Msg, pending int, err error) {
+	reply, answers, err := b.open(most + 1) // and the end
 	if err != nil {
 		return nil, 0, mapReadError(err)
 	}
-	defer func() { _ = sub.Unsubscribe() }() // a closed connection has no subscriptions left
-	if err := nc.PublishRequest("$JS.API.DIRECT.GET."+stream, inbox, request); err != nil {
+	defer b.close(reply)
+	if err := b.nc.PublishRequest("$JS.API.DIRECT.GET."+stream, reply, request); err != nil {
 		return nil, 0, mapReadError(err)
 	}
 	for {
-		m, err := next(ctx, sub, timeout)
+		m, err := next(ctx, answers, timeout)
 		if err != nil {
 			return nil, 0, mapReadError(err)
 		}
@@ -180,8 +179,13 @@ func isStatus(s string) bool {
 	return err == nil && len(s) == 3
 }
 
-func next(ctx context.Context, sub *nats.Subscription, timeout time.Duration) (*nats.Msg, error) {
+func next(ctx context.Context, answers <-chan *nats.Msg, timeout time.Duration) (*nats.Msg, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	return sub.NextMsgWithContext(ctx)
+	select {
+	case m := <-answers:
+		return m, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
