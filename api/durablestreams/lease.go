@@ -88,8 +88,8 @@ func digest(token string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// check returns why a worker with a token does not have the lease, or nil. Only who has,
-// or had, a token learns anything about the lease.
+// check returns why a worker with a token does not have the lease, or nil. Only a worker
+// with the current or the former token learns anything about the lease.
 func (l *lease) check(token string, q *worked) error {
 	shown := []byte(digest(token))
 	switch {
