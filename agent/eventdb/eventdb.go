@@ -25,6 +25,7 @@ const (
 	maxBatch    = 8 << 20   // bytes of events that one call of Events returns, unless one event is larger
 	maxSessions = 1 << 20
 	maxID       = 128
+	maxPath     = 1 << 15
 	queryTime   = 30 * time.Second
 )
 
@@ -144,6 +145,31 @@ func (d *DB) Sessions(ctx context.Context) (map[string]int64, error) {
 		}
 	}
 	return last, err
+}
+
+// Directories returns the directory of each session that opencode lists, also of those
+// without events.
+func (d *DB) Directories(ctx context.Context) (map[string]string, error) {
+	dirs := map[string]string{}
+	isTable := false
+	err := d.query(ctx, func(rows *sql.Rows) error { return rows.Scan(&isTable) },
+		`SELECT count(*) > 0 FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND name = 'session'`)
+	if err != nil || !isTable {
+		return dirs, err
+	}
+	err = d.query(ctx, func(rows *sql.Rows) error {
+		var id, dir string
+		if err := rows.Scan(&id, &dir); err != nil {
+			return err
+		}
+		if isID(id) {
+			dirs[id] = dir
+		}
+		return nil
+	}, `SELECT id, directory FROM session
+		WHERE typeof(id) = 'text' AND length(id) BETWEEN 5 AND ? AND substr(id, 1, 4) = 'ses_'
+		AND typeof(directory) = 'text' AND length(directory) <= ? LIMIT ?`, maxID, maxPath, maxSessions)
+	return dirs, err
 }
 
 // isID reports whether id can be a part of a path.

@@ -63,6 +63,26 @@ func TestReplacedDatabaseIsOpenedAgain(t *testing.T) {
 	}
 }
 
+func TestDirectoriesOfSessions(t *testing.T) {
+	t.Parallel()
+	d := eventdbtest.New(t, filepath.Join(t.TempDir(), "opencode.db"))
+	r := eventdb.At(d.Path)
+	defer r.Close()
+	if dirs, err := r.Directories(t.Context()); err != nil || len(dirs) != 0 {
+		t.Errorf("without a table: %v, %v", dirs, err)
+	}
+	d.Exec(t, `CREATE TABLE session (id text PRIMARY KEY, directory)`)
+	d.Exec(t, `INSERT INTO session VALUES ('ses_1', '/w'), ('ses_../x', '/w'), ('ses_2', 2), ('other', '/w')`)
+	if dirs, err := r.Directories(t.Context()); err != nil || len(dirs) != 1 || dirs["ses_1"] != "/w" {
+		t.Errorf("the directories are %v, %v", dirs, err)
+	}
+	d.Exec(t, `DROP TABLE session`)
+	d.Exec(t, `CREATE VIEW session AS WITH RECURSIVE x(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM x) SELECT 'ses_' || n AS id, '/w' AS directory FROM x`)
+	if dirs, err := r.Directories(t.Context()); err != nil || len(dirs) != 0 {
+		t.Errorf("of a view: %d, %v", len(dirs), err)
+	}
+}
+
 func TestHostileDatabases(t *testing.T) {
 	t.Parallel()
 	file := func(t *testing.T, data string) string {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sesslog/sesslog/agent/eventdb/eventdbtest"
 	"github.com/sesslog/sesslog/internal/testkit"
 )
 
@@ -131,6 +133,55 @@ func TestRescueNamesSessionsThatExpire(t *testing.T) {
 	old := time.Now().Add(-26 * 24 * time.Hour)
 	testkit.Must(t, os.Chtimes(filepath.Join(f.home, name), old, old))
 	wantResult(t, f.run("rescue"), 0, "Claude Code deletes it in 4 days; keep it with: sessctl import", "")
+}
+
+// A database of opencode is only read.
+func TestRescueExaminesDatabaseOfOpencode(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	work := t.TempDir()
+	path := filepath.Join(f.home, ".local", "share", "opencode", "opencode.db")
+	db := eventdbtest.New(t, path)
+	db.Exec(t, `CREATE TABLE session (id text PRIMARY KEY, directory text NOT NULL)`)
+	for _, id := range []string{"ses_whole", "ses_gone", "ses_gap", "ses_half"} {
+		dir := work
+		if id == "ses_gone" {
+			dir = filepath.Join(work, "gone")
+		}
+		db.Exec(t, `INSERT INTO session VALUES (?, ?)`, id, dir)
+		db.Create(t, id, dir)
+		db.Say(t, id, "first")
+		db.Say(t, id, "second")
+	}
+	db.Exec(t, `INSERT INTO session VALUES ('ses_imported', ?)`, work)
+	db.Exec(t, `DELETE FROM event WHERE aggregate_id = 'ses_gap' AND seq = 1`)
+	db.Add(t, "ses_half", "message.updated.1", `{"sessionID":"ses_half","info":{"id":"msg_9","sessionID":"ses_half","role":"assistant","time":{"created":9}}}`)
+	db.Create(t, "ses_failed", work)
+	db.Say(t, "ses_failed", "first")
+	db.Add(t, "ses_failed", "message.updated.1", `{"sessionID":"ses_failed","info":{"id":"msg_9","sessionID":"ses_failed","role":"assistant","time":{"created":9,"completed":10},"error":{"name":"APIError"}}}`)
+	db.Add(t, "ses_failed", "message.part.updated.1", `{"sessionID":"ses_failed","part":{"id":"prt_9","sessionID":"ses_failed","messageID":"msg_9","type":"text","text":"half"}}`)
+	db.Close()
+	before, err := os.ReadFile(path)
+	testkit.Must(t, err)
+
+	to := t.TempDir()
+	r := f.run("rescue", "--repair", "--to", to)
+	for _, want := range []string{
+		"opencode.db/ses_gap\n  opencode: 1 of 2 messages sent, 1 lost", "- event 1 is missing", "- message msg_0001 is missing",
+		"opencode.db/ses_gone\n  opencode: 2 of 2 messages sent", "gone does not exist; opencode import moves",
+		"- answer msg_9 has no end", "opencode.db/ses_imported", "- it has no events", "6 sessions, 1 without faults",
+		"opencode.db/ses_failed\n  opencode: 1 of 2 messages sent, 1 lost; after a repair 2",
+		"repaired: " + filepath.Join(to, "ses_gone", "export.json"),
+	} {
+		if !strings.Contains(strings.Join(strings.Fields(r.out), " "), strings.Join(strings.Fields(want), " ")) {
+			t.Errorf("it does not say %q: %s", want, r.out)
+		}
+	}
+	wantResult(t, f.run("rescue", "--dir", to, "--all"), 0, "opencode: 2 of 2 messages sent", "")
+	wantResult(t, f.run("rescue", "--dir", filepath.Dir(path), "ses_gone"), 0, "1 session, 0 without faults", "rescue --to DIR")
+	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the database changed: %v", err)
+	}
 }
 
 func wantColumns(t *testing.T, text string, most int) {

@@ -43,20 +43,24 @@ type FaultKind string
 
 // The kinds of faults.
 const (
-	MissingParent  FaultKind = "missing-parent" // a line's parent is not in the file
-	Cycle          FaultKind = "cycle"          // a line is its own ancestor
-	StaleLeaf      FaultKind = "stale-leaf"     // the agent continues before the last message
-	MissingLeaf    FaultKind = "missing-leaf"   // the recorded leaf is not in the file
-	AbandonedLines FaultKind = "branch"         // messages on a branch that ended before the session continued
-	TruncatedTail  FaultKind = "truncated-tail" // the last line is incomplete
-	GluedLines     FaultKind = "glued-lines"    // one line holds several
-	BadLine        FaultKind = "bad-line"       // a line is not a JSON object
-	CollidingIDs   FaultKind = "colliding-ids"  // two different lines have one id
-	LostSegment    FaultKind = "lost-segment"   // lines that a compaction kept are missing
-	MissingBase    FaultKind = "missing-base"   // the file that a fork continues is missing or shorter
-	BadOrdinal     FaultKind = "bad-ordinal"    // lines are not numbered in order
-	TooLarge       FaultKind = "too-large"      // the agent is known to fail with such files
-	Expires        FaultKind = "expires"        // the agent deletes the file soon
+	MissingParent    FaultKind = "missing-parent"    // a line's parent is not in the file
+	Cycle            FaultKind = "cycle"             // a line is its own ancestor
+	StaleLeaf        FaultKind = "stale-leaf"        // the agent continues before the last message
+	MissingLeaf      FaultKind = "missing-leaf"      // the recorded leaf is not in the file
+	AbandonedLines   FaultKind = "branch"            // messages on a branch that ended before the session continued
+	TruncatedTail    FaultKind = "truncated-tail"    // the last line is incomplete
+	GluedLines       FaultKind = "glued-lines"       // one line holds several
+	BadLine          FaultKind = "bad-line"          // a line is not a JSON object
+	CollidingIDs     FaultKind = "colliding-ids"     // two different lines have one id
+	LostSegment      FaultKind = "lost-segment"      // lines that a compaction kept are missing
+	MissingBase      FaultKind = "missing-base"      // the file that a fork continues is missing or shorter
+	BadOrdinal       FaultKind = "bad-ordinal"       // lines are not numbered in order
+	MissingEvents    FaultKind = "missing-events"    // the event log of a session has gaps
+	UnfinishedTurn   FaultKind = "unfinished"        // the agent ended in the middle of an answer
+	FailedAnswer     FaultKind = "failed-answer"     // an answer ended in an error, and the agent does not send it
+	MissingDirectory FaultKind = "missing-directory" // the directory in which the agent worked does not exist
+	TooLarge         FaultKind = "too-large"         // the agent is known to fail with such files
+	Expires          FaultKind = "expires"           // the agent deletes the file soon
 )
 
 // A Repair is how a fault can be repaired.

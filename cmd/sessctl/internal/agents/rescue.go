@@ -20,6 +20,7 @@ import (
 	"github.com/sesslog/sesslog/agent/secrets"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/opencode"
 	"github.com/sesslog/sesslog/core/optional"
 	"github.com/sesslog/sesslog/internal/atomicfile"
 )
@@ -42,6 +43,7 @@ although they are in the file:
 - The agent would continue before the last message.
 - One line holds several, a line is incomplete, or two messages have one id.
 - The file that a fork continues is missing.
+- An answer of opencode ended in an error, or its message is missing.
 
 rescue also names files that are too large for the agent, and those that Claude
 Code will delete soon.
@@ -54,7 +56,11 @@ below the same path.
 A branch of several prompts that ended before the session continued elsewhere may
 be what the agent lost, or what the user left. --join adds it to the history.
 
-opencode keeps sessions in a database, which rescue does not read.
+opencode keeps sessions in a database, which rescue never changes. It names
+sessions whose event log has gaps, so that another host does not take them, whose
+last answer has no end, or whose directory is gone. --to DIR writes DIR/ID/export.json;
+opencode import takes it, and moves the session to the directory where it runs.
+--join includes what is reverted, which the next prompt would delete.
 
 With -o json: a list with an object for each session: agent, path, messages, sent,
 summarized, branches, lost, after (sent after the repair), repaired (the path that
@@ -100,6 +106,9 @@ type examinedSession struct {
 
 func (a app) rescue(ctx context.Context, f rescueFlags) error {
 	roots := []follow.Root{{Path: f.dir}}
+	for _, path := range databasesBelow(f.dir) {
+		roots = append(roots, follow.Root{Path: path, Dialect: opencode.Dialect{}.Name()})
+	}
 	if f.dir == "" {
 		cwd, err := os.Getwd()
 		if err != nil {
@@ -111,7 +120,11 @@ func (a app) rescue(ctx context.Context, f rescueFlags) error {
 	}
 	var all []*examinedSession
 	for _, root := range roots {
-		found, err := a.examineBelow(ctx, root, f)
+		examine := a.examineBelow
+		if root.Dialect == (opencode.Dialect{}.Name()) {
+			examine = a.examineDatabase
+		}
+		found, err := examine(ctx, root, f)
 		if err != nil {
 			return err
 		}
@@ -130,19 +143,11 @@ func (a app) rescue(ctx context.Context, f rescueFlags) error {
 // examineBelow examines the sessions in and below a directory.
 func (a app) examineBelow(ctx context.Context, root follow.Root, f rescueFlags) (all []*examinedSession, err error) {
 	taken := map[string]bool{}
-	add := func(rules core.Dialect, main string, files map[string][]byte, dir string) {
-		x, err := optional.Examine(rules, main, files, f.join)
-		p := &examinedSession{Agent: rules.Name(), rel: cmp.Or(x.File, main), Examination: x, Lost: x.Lost()}
-		p.Path = filepath.Join(dir, filepath.FromSlash(p.rel))
+	add := func(rules core.Dialect, main string, files map[string][]byte) {
+		p := examined(rules, main, files, f.join)
+		p.Path = filepath.Join(root.Path, filepath.FromSlash(p.rel))
 		p.size = int64(len(files[p.rel]))
-		if err != nil {
-			p.Error = err.Error()
-		}
-		if y, err := optional.Examine(rules, main, repaired(files, &x), false); err == nil && len(x.Append)+len(x.Copy) > 0 {
-			p.After = &y.Sent
-		}
 		a.addExpiry(p)
-		p.Faults = cli.NotNil(p.Faults)
 		all = append(all, p)
 	}
 	for _, b := range cli.BundlesBelow(root.Path) {
@@ -162,7 +167,7 @@ func (a app) examineBelow(ctx context.Context, root follow.Root, f rescueFlags) 
 		for _, file := range read {
 			files[file.Path] = file.Data
 		}
-		add(b.Rules, b.Main, files, root.Path)
+		add(b.Rules, b.Main, files)
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -175,7 +180,7 @@ func (a app) examineBelow(ctx context.Context, root follow.Root, f rescueFlags) 
 		src, err := a.Find(ctx, path)
 		if err == nil {
 			rel = filepath.ToSlash(rel)
-			add(src.File.Rules, rel, map[string][]byte{rel: src.File.Data}, root.Path)
+			add(src.File.Rules, rel, map[string][]byte{rel: src.File.Data})
 		} else if !errors.Is(err, core.ErrInvalid) {
 			a.Notef("%v", err)
 		}
@@ -183,8 +188,29 @@ func (a app) examineBelow(ctx context.Context, root follow.Root, f rescueFlags) 
 	return all, ctx.Err()
 }
 
-// repaired returns files with the repair of x.
+// examined examines the files of a session.
+func examined(rules core.Dialect, main string, files map[string][]byte, join bool) *examinedSession {
+	x, err := optional.Examine(rules, main, files, join)
+	p := &examinedSession{Agent: rules.Name(), rel: cmp.Or(x.File, main), Examination: x, Lost: x.Lost()}
+	if err != nil {
+		p.Error = err.Error()
+	}
+	after := repaired(files, &x)
+	if after[main] == nil {
+		main = x.File
+	}
+	if y, err := optional.Examine(rules, main, after, false); err == nil && len(x.Append)+len(x.Copy) > 0 {
+		p.After = &y.Sent
+	}
+	p.Faults = cli.NotNil(p.Faults)
+	return p
+}
+
+// repaired returns files with the repair of x. A copy in another form stands alone.
 func repaired(files map[string][]byte, x *optional.Examination) map[string][]byte {
+	if files[x.File] == nil && x.Copy != nil {
+		return map[string][]byte{x.File: x.Copy}
+	}
 	out := map[string][]byte{}
 	for path, data := range files {
 		out[path] = data
