@@ -27,7 +27,7 @@ import (
 )
 
 // memoryOf returns a field of /proc/PID/status in bytes: VmRSS, or VmHWM for the peak.
-func memoryOf(t *testing.T, pid int, field string) int64 {
+func memoryOf(t testing.TB, pid int, field string) int64 {
 	t.Helper()
 	f, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
