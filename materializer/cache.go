@@ -83,6 +83,12 @@ func (c *Cache) Window(ctx context.Context, id core.SessionID) *core.Window {
 	if c.kept(id) != nil {
 		return nil
 	}
+	select {
+	case c.loading <- struct{}{}:
+		defer func() { <-c.loading }()
+	case <-ctx.Done():
+		return nil
+	}
 	return c.sessions.Window(ctx, id)
 }
 
@@ -111,7 +117,7 @@ func (c *Cache) lookup(ctx context.Context, id core.SessionID) *engine.Session {
 }
 
 // maxLoads limits concurrent loads: each takes a snapshot and the session made from
-// it.
+// it. A window counts as one.
 const maxLoads = 16
 
 // loadTime limits how long a session may take to load: a large snapshot from a slow
