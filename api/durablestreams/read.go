@@ -21,7 +21,6 @@ const maxPage = 1 << 20
 // A page is a part of a stream.
 type page struct {
 	config     bytestream.Config
-	session    core.SessionID
 	from, next int64
 	atEnd      bool // the stream has nothing after next
 	closed     bool // and never will

@@ -59,9 +59,11 @@ func (g limiters) bounds() map[string]api.Bound {
 	}
 }
 
-func boundOf(b interface {
+type bounded interface {
 	Stats() (used, limit, refused int64)
-}) api.Bound {
+}
+
+func boundOf(b bounded) api.Bound {
 	used, limit, refused := b.Stats()
 	return api.Bound{Used: used, Limit: limit, Refused: refused}
 }

@@ -107,7 +107,8 @@ func TestContextHasPicturesOfAttachments(t *testing.T) {
 		"a waiting picture":          {[]string{queued(`[` + dot + `]`)}, false, []any{resultOf("out of t1"), image("AA==")}},
 		"a file":                     {[]string{dotFile}, false, []any{resultOf("out of t1\n\n" + read), image("BB==")}},
 		"a notebook of a prompt": {
-			[]string{notebook(plot)}, true,
+			[]string{notebook(plot)},
+			true,
 			[]any{
 				said(`Called the Read tool with the following input: {"file_path":"/n.ipynb"}`),
 				textOf(said("<cell id=\"a\"><cell_type>markdown</cell_type>m</cell id=\"a\">\n<cell id=\"b\">1</cell id=\"b\">\n\none\n\n<cell id=\"c\"><language>R</language>2</cell id=\"c\">\n\n<fig>")),
