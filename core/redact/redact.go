@@ -27,8 +27,8 @@ func Line(line []byte, text string) ([]byte, error) {
 }
 
 type redactor struct {
-	text  []byte // as a JSON string
-	event bool   // the line is an event or a message of opencode
+	text []byte // as a JSON string
+	of   format // of the line
 }
 
 // maxKept is the maximum length of a string below the top of a line that stays:
@@ -52,18 +52,34 @@ var shaped = map[string]bool{
 	"tool_calls": true, "decision": true, "state": true, "chunk": true, "payload": true, "payloads": true,
 }
 
-// keptOfEvents and shapedOfEvents are further members that opencode relies on: its
-// events hold the state of a session, of a message or of one of its parts.
-var (
-	keptOfEvents   = map[string]bool{"agent": true, "directory": true, "tool": true}
-	shapedOfEvents = map[string]bool{
+// A format has further members that lines of an agent rely on.
+type format struct{ kept, shaped map[string]bool }
+
+// events are those of opencode: the state of a session, of a message or of one of its
+// parts.
+var events = format{
+	kept: map[string]bool{"agent": true, "directory": true, "tool": true},
+	shaped: map[string]bool{
 		"data": true, "info": true, "part": true, "messages": true, "parts": true, "state": true, "model": true,
 		"time": true, "tokens": true, "cache": true,
-	}
-)
+	},
+}
 
-func isEvent(kind string) bool {
-	return kind == "messages" || strings.HasPrefix(kind, "message.") || strings.HasPrefix(kind, "session.")
+// calls are messages of the Agent Client Protocol.
+var calls = format{
+	kept:   map[string]bool{"jsonrpc": true, "method": true, "sessionUpdate": true},
+	shaped: map[string]bool{"messages": true, "params": true, "prompt": true, "update": true, "result": true},
+}
+
+// formatOf returns the format of a line of that type.
+func formatOf(kind string, hasMessages bool) format {
+	switch {
+	case kind == "messages" || strings.HasPrefix(kind, "message.") || strings.HasPrefix(kind, "session."):
+		return events
+	case hasMessages && (kind == "prompt" || kind == "update" || kind == "answer"):
+		return calls
+	}
+	return format{}
 }
 
 // IsLink reports whether a member called name is an id or a time.
@@ -81,16 +97,17 @@ func IsSeal(name string) bool {
 
 // object appends obj, blanked, to b. depth is 0 for the line itself.
 func (k *redactor) object(b, obj []byte, depth int) ([]byte, error) {
-	kind := ""
+	kind, hasMessages := "", false
 	if err := jsonline.Members(obj, func(name string, v jsontext.Value) {
 		if name == "type" {
 			kind, _ = jsonline.Text(v)
 		}
+		hasMessages = hasMessages || name == "messages"
 	}); err != nil {
 		return nil, err
 	}
 	if depth == 0 {
-		k.event = isEvent(kind)
+		k.of = formatOf(kind, hasMessages)
 	}
 	b = append(b, '{')
 	empty := len(b)
@@ -119,7 +136,7 @@ func (k *redactor) object(b, obj []byte, depth int) ([]byte, error) {
 func (k *redactor) member(b []byte, kind, name string, v jsontext.Value, depth int) ([]byte, error) {
 	switch v.Kind() {
 	case '"':
-		stays := IsLink(name) || kept[name] || k.event && (keptOfEvents[name] || strings.HasSuffix(name, "ID")) || name == "name" && isCall(kind) && depth > 0
+		stays := IsLink(name) || kept[name] || k.of.kept[name] || strings.HasSuffix(name, "ID") && k.of.kept != nil || name == "name" && isCall(kind) && depth > 0
 		switch {
 		case stays && (depth == 0 || len(v) <= maxKept):
 			return append(b, v...), nil
@@ -141,7 +158,7 @@ func (k *redactor) member(b []byte, kind, name string, v jsontext.Value, depth i
 	return append(b, v...), nil
 }
 
-func (k *redactor) isShaped(name string) bool { return shaped[name] || k.event && shapedOfEvents[name] }
+func (k *redactor) isShaped(name string) bool { return shaped[name] || k.of.shaped[name] }
 
 // isCall reports whether an object of that type names a tool. Those of OpenRath
 // have no type.

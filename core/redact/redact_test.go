@@ -29,6 +29,8 @@ func TestRedactRemovesContent(t *testing.T) {
 		`{"type":"sesslog.file","id":"a","path":"a/b","base64":"eA=="}`: `{"type":"sesslog.file","id":"a","path":"a/b","text":"?"}`,
 		// Events of opencode keep the state that later ones refer to.
 		`{"type":"message.part.updated.1","data":{"sessionID":"s","part":{"id":"p","messageID":"m","type":"tool","tool":"bash","state":{"status":"done","input":{"x":"x"},"output":"x"}},"time":1}}`: `{"type":"message.part.updated.1","data":{"sessionID":"s","part":{"id":"p","messageID":"m","type":"tool","tool":"bash","state":{"status":"done","input":{},"output":"?"}},"time":1}}`,
+		// Messages of editors and agents stay messages of their protocol.
+		`{"type":"update","id":"a","messages":[{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"c","title":"x","rawInput":{"x":"x"}}}}]}`: `{"type":"update","id":"a","messages":[{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"c","title":"?","rawInput":{}}}}]}`,
 		// What is too long for a name is none.
 		`{"message":{"model":"` + strings.Repeat("x", 200) + `"}}`: `{"message":{"model":"?"}}`,
 	} {
