@@ -180,7 +180,7 @@ func (a app) loop(ctx context.Context, f loopFlags) error {
 		if out.shown {
 			return nil
 		}
-		return a.Printf("%s", plainLines(result.Text))
+		return a.Printf("%s", cli.PlainLines(result.Text))
 	})
 }
 

@@ -61,7 +61,7 @@ func (p *loopPrinter) show(d loop.Delta) {
 	if d.Text == "" {
 		return
 	}
-	fmt.Fprint(p.Stdout, plainLines(d.Text))
+	fmt.Fprint(p.Stdout, cli.PlainLines(d.Text))
 	p.shown, p.inner = true, !strings.HasSuffix(d.Text, "\n")
 }
 
@@ -81,19 +81,6 @@ func (p *loopPrinter) noted(t loop.Tool) loop.Tool {
 		return run(ctx, arguments)
 	}
 	return t
-}
-
-// plainLines returns the text of a model without what a terminal could interpret.
-func plainLines(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		if r == '\n' || r == '\t' {
-			b.WriteRune(r)
-		} else {
-			b.WriteString(cli.VisibleRune(r))
-		}
-	}
-	return b.String()
 }
 
 // findModel returns the path of sessmodel: beside this program, or in PATH.

@@ -30,6 +30,20 @@ func Plain(s string) string {
 	return b.String()
 }
 
+// PlainLines makes control and format characters of any text visible, and keeps its
+// lines, tabs and spaces.
+func PlainLines(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if r == '\n' || r == '\t' {
+			b.WriteRune(r)
+		} else {
+			b.WriteString(VisibleRune(r))
+		}
+	}
+	return b.String()
+}
+
 func isPlain(s string) bool {
 	before := byte(' ')
 	for i := range len(s) {

@@ -65,23 +65,10 @@ func (a app) printEdit(c *edits.FileEdit) error {
 			continue
 		}
 		for line := range strings.SplitSeq(strings.TrimSuffix(side.text, "\n"), "\n") {
-			if err := a.Printf("%s", a.Stdout.Paint(side.color, side.sign+printable(line))); err != nil {
+			if err := a.Printf("%s", a.Stdout.Paint(side.color, side.sign+cli.PlainLines(line))); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
-}
-
-// printable returns a line with its spaces, and with control characters visible.
-func printable(line string) string {
-	var b strings.Builder
-	for _, r := range line {
-		if r == '\t' {
-			b.WriteRune(r)
-		} else {
-			b.WriteString(cli.VisibleRune(r))
-		}
-	}
-	return b.String()
 }
