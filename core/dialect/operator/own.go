@@ -32,13 +32,10 @@ func ownOf(header *jsjson.Object, path []core.Entry) json.RawMessage {
 
 // lastOf is the last entry of path of that type that Operator reads.
 func lastOf(path []core.Entry, kind string) (jsjson.Object, bool) {
-	for i := len(path) - 1; i >= 0; i-- {
-		if path[i].Type != kind {
-			continue
-		}
-		if o, err := read(path[i]); err == nil {
-			return o, true
-		}
+	at := lastRead(path, kind)
+	if at < 0 {
+		return jsjson.Object{}, false
 	}
-	return jsjson.Object{}, false
+	o, err := read(path[at])
+	return o, err == nil
 }
