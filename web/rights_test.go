@@ -20,7 +20,7 @@ import (
 	"github.com/sesslog/sesslog/web"
 )
 
-var updateRights = flag.Bool("update-rights", false, "write testdata/rights.golden anew")
+var updateRights = flag.Bool("update-rights", false, "write testdata/rights.golden")
 
 // Tries every page with every kind of caller, for a session of the caller's token and
 // another one. The results are 401 and 403, "sign" for the way to the sign-in, and "in"

@@ -1,5 +1,5 @@
 // Command sessmodel asks a model for sessctl loop, by the library of the model's
-// vendor. It is a program of its own because these libraries are larger than sessctl.
+// vendor. It is a separate program because these libraries are larger than sessctl.
 // sessctl starts it; it has no arguments. The model of the request is VENDOR/NAME, with
 // the vendor anthropic or openai. The server and the key are those of the environment:
 // ANTHROPIC_BASE_URL and ANTHROPIC_API_KEY, or OPENAI_BASE_URL and OPENAI_API_KEY.

@@ -16,7 +16,7 @@ import (
 // ErrDisabled is returned if the environment names no collector.
 var ErrDisabled = errors.New("the environment names no collector")
 
-// Send creates the spans that emit starts and ends, at times of its own, and sends all
+// Send creates the spans that emit starts and ends, at times that it gives, and sends all
 // of them to the collector of the environment. Their ids are derived from the seeds of
 // their traces; see spans.WithSeed. It returns how many spans the collector took. Returns
 // ErrDisabled without a collector.

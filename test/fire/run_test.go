@@ -34,7 +34,7 @@ type run struct {
 	faults []happening
 }
 
-// pulses is how many clients append line after line, each to a session of its own.
+// pulses is how many clients append line after line, each to a separate session.
 const pulses = 3
 
 // checkTime is the timeout of the check of one session's history. A check that times out

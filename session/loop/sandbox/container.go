@@ -18,7 +18,7 @@ import (
 // A Container is a directory of this host whose commands run in containers, by the
 // command-line client of Docker or another program that takes the same arguments. The
 // daemon must be on this host, or see the directory at the same path. Each command has
-// a container of its own, so of what it changes, only the directory remains.
+// a separate container, so of what it changes, only the directory remains.
 type Container struct {
 	Image   string
 	Program string // default docker
