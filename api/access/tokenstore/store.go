@@ -22,8 +22,9 @@ import (
 const (
 	// maxTokens bounds the tokens of a log.
 	maxTokens = 10_000
-	// requestTimeout bounds one read or change of the bucket.
-	requestTimeout = 5 * time.Second
+	// requestTimeout bounds one read or change of the bucket. It is as long as that of
+	// an append, since both wait for the same disks.
+	requestTimeout = 30 * time.Second
 	// watchPeriod is how often the whole bucket is read again, in case a watch has
 	// stopped without an error.
 	watchPeriod = time.Minute
@@ -478,7 +479,7 @@ func (ts *Store) withBucket(ctx context.Context, f func(context.Context, jetstre
 
 // Init creates the log's bucket if it is missing, so that other nodes need no
 // permission to do so. It returns core.ErrUnavailable if JetStream does not respond
-// within a few seconds.
+// within 30 seconds.
 func (ts *Store) Init(ctx context.Context) error {
 	return ts.withBucket(ctx, func(context.Context, jetstream.KeyValue) error { return nil })
 }
