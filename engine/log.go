@@ -16,8 +16,8 @@ type Log interface {
 	core.Log
 	core.Prover
 
-	// LastLink and LinkAt are Last and At for a caller that needs no body: a
-	// large body may be missing.
+	// LastLink and LinkAt are Last and At for a caller that needs no entries:
+	// those of append and amend records, and a large body, are missing.
 	LastLink(ctx context.Context, id core.SessionID) (*core.Record, error)
 	LinkAt(ctx context.Context, id core.SessionID, pos core.Pos) (*core.Record, error)
 
@@ -64,11 +64,20 @@ func (l plain) Prove(ctx context.Context, id core.SessionID, last core.Pos) erro
 }
 
 func (l plain) LastLink(ctx context.Context, id core.SessionID) (*core.Record, error) {
-	return l.Last(ctx, id)
+	return link(l.Last(ctx, id))
 }
 
 func (l plain) LinkAt(ctx context.Context, id core.SessionID, pos core.Pos) (*core.Record, error) {
-	return l.At(ctx, id, pos)
+	return link(l.At(ctx, id, pos))
+}
+
+func link(r *core.Record, err error) (*core.Record, error) {
+	if err != nil || r.Kind != core.KindAppend && r.Kind != core.KindAmend {
+		return r, err
+	}
+	l := *r
+	l.Body = nil
+	return &l, nil
 }
 
 func (l plain) Scan(ctx context.Context, id core.SessionID, after, upTo core.Pos) iter.Seq2[*storage.Lazy, error] {

@@ -33,28 +33,28 @@ func (l *Log) At(ctx context.Context, id core.SessionID, pos core.Pos) (*core.Re
 }
 
 // LastLink returns the session's last record from the leader. The body is omitted if
-// it is kept as a blob.
+// it has entries or is kept as a blob.
 func (l *Log) LastLink(ctx context.Context, id core.SessionID) (*core.Record, error) {
 	z, err := l.lazyLast(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return withSmallBody(ctx, z)
+	return link(ctx, z)
 }
 
 // LinkAt returns the session's record at pos from the leader. The body is omitted if
-// it is kept as a blob.
+// it has entries or is kept as a blob.
 func (l *Log) LinkAt(ctx context.Context, id core.SessionID, pos core.Pos) (*core.Record, error) {
 	z, err := l.lazyAt(ctx, id, pos)
 	if err != nil {
 		return nil, err
 	}
-	return withSmallBody(ctx, z)
+	return link(ctx, z)
 }
 
-// withSmallBody returns the record of z, with its body unless that is a blob.
-func withSmallBody(ctx context.Context, z *storage.Lazy) (*core.Record, error) {
-	if !z.Packed.Spill().IsZero() {
+// link returns the record of z. Entries, which may be large, are not unpacked.
+func link(ctx context.Context, z *storage.Lazy) (*core.Record, error) {
+	if z.Kind == core.KindAppend || z.Kind == core.KindAmend || !z.Packed.Spill().IsZero() {
 		return &z.Record, nil
 	}
 	return z.Whole(ctx)
