@@ -129,7 +129,7 @@ func (w *Window) Context(leaf Leaf) (built json.RawMessage, ok bool) {
 }
 
 // hasUniqueIDs reports whether no two entries have the same id. Appends never give
-// an id of the session to another line, but an append may name one of its own twice.
+// an id of the session to another line, but the lines of one append may share an id.
 func (w *Window) hasUniqueIDs() bool {
 	for i := range w.State.Entries {
 		if id := w.State.Entries[i].ID; id != "" && w.State.byID[id] != i {

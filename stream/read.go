@@ -117,7 +117,7 @@ func (l *Log) batch(ctx context.Context, id core.SessionID, after core.Pos, size
 }
 
 // lastOf returns the position of the last intact message of a batch, 0 if there is none.
-// It returns errBusy if a message was lost on its way.
+// It returns errBusy if a message was lost in transit.
 func (l *Log) lastOf(id core.SessionID, msgs []*nats.Msg) (last core.Pos, err error) {
 	before := "0" // what the next message names; unknown after a damaged one
 	for _, m := range msgs {

@@ -89,7 +89,7 @@ func (p *page) tree(w http.ResponseWriter, r *http.Request) error {
 }
 
 // branches returns how many branches are between the root and each node, and
-// whether it is the first of its own.
+// whether the node is the first of its branch.
 func branches(all []display.TreeNode) (levels []int, firsts []bool) {
 	parents, children := display.Parents(all)
 	levels, firsts = make([]int, len(all)), make([]bool, len(all))

@@ -135,7 +135,7 @@ func TestMergeCarriesLabels(t *testing.T) {
 		return fmt.Sprintf(`{"type":"label","id":%q,"parentId":%q,"timestamp":"2026-01-02T03:04:06.000Z","targetId":%q,"label":%q}`, id, parent, target, text)
 	}
 	got := joined(t,
-		[]string{message("r", ""), label("l1", "r", "r", "shared, by a"), label("l2", "r", "nowhere", "of nobody"), message("a", "r")},
+		[]string{message("r", ""), label("l1", "r", "r", "shared, by a"), label("l2", "r", "nowhere", "of no entry"), message("a", "r")},
 		[]string{message("r", ""), label("l3", "r", "r", "shared, by b"), message("a", "r"), message("b", "a"), label("l4", "a", "b", "b's"), message("c", "b")})
 	es := entries(t, pi, got...)
 	labels := map[string]string{}
@@ -196,8 +196,8 @@ func TestMergeMakesOnePathInEveryDialect(t *testing.T) {
 	}
 }
 
-// Claude Code names entries and parents in members of its own; a compaction, whose
-// parentUuid is null, names its parent in another.
+// Claude Code names entries and parents in uuid and parentUuid; a compaction, whose
+// parentUuid is null, names its parent in logicalParentUuid.
 func TestMergeMovesEntriesOfClaudeCode(t *testing.T) {
 	t.Parallel()
 	d := dialect.All()["claude"]

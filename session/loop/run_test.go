@@ -161,8 +161,8 @@ func TestBudgetSurvivesFailures(t *testing.T) {
 }
 
 // RATH-18: the rows of the user may be those of another run. Then the model is asked
-// after its last reply, with rounds of its own, and a call of that run that has no
-// result may have run.
+// after its last reply, MaxRounds counts only new rounds, and a call of that run that has
+// no result may have run.
 func TestStartContinuesTheOutputOfAnotherRun(t *testing.T) {
 	t.Parallel()
 	for name, last := range map[string]openrath.Chunk{

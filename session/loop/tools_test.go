@@ -254,7 +254,7 @@ func TestOutputIsLazy(t *testing.T) {
 	testkit.Equal(t, "usage that was reached", loop.Result{Usage: reply.Usage}, r)
 }
 
-// RATH-17: a tool that runs a loop of its own is in both runs.
+// RATH-17: a tool that runs an inner loop is in both runs.
 func TestToolOfAnInnerLoopReadsTheOuterOne(t *testing.T) {
 	t.Parallel()
 	begun := make(chan *loop.Output, 1)

@@ -58,7 +58,7 @@ func TestContextHasTheNoteOfEachAttachment(t *testing.T) {
 		"the instructions of servers": {`{"type":"mcp_instructions_delta","addedBlocks":["## s\nuse"]}`, "# MCP Server Instructions\n\nThe following MCP servers have provided instructions for how to use their tools and resources:\n\n## s\nuse"},
 		"a budget":                    {`{"type":"budget_usd","used":0.25,"total":2,"remaining":1.75}`, "USD budget: $0.25/$2; $1.75 remaining"},
 		"a style":                     {`{"type":"output_style","style":"Terse"}`, "Terse output style is active. Remember to follow the specific guidelines for this style."},
-		"a plan that goes on":         {`{"type":"plan_mode","reminderType":"sparse","planFilePath":"/plan.md"}`, "(/plan.md)"},
+		"a plan that continues":       {`{"type":"plan_mode","reminderType":"sparse","planFilePath":"/plan.md"}`, "(/plan.md)"},
 		"a list of tasks":             {`{"type":"task_reminder","content":[{"id":"7","subject":"dig","status":"pending"},{"id":"8","subject":"fill","status":"in_progress"}]}`, "- ignore if not applicable.\n\n\nHere are the existing tasks:\n\n#7. [pending] dig\n#8. [in_progress] fill"},
 		"a wish to think":             {`{"type":"ultrathink_effort"}`, "Reason as thoroughly as the task warrants."},
 		"an unknown type":             {`{"type":"zz","content":"x"}`, ""},

@@ -53,7 +53,7 @@ func reminder(s string) block { return textBlock("<system-reminder>\n" + s + "\n
 
 // show puts pictures and what is said of them before what the user says, but after
 // results of calls. What is said of a file is part of the result before it, or a
-// message of its own if it is the first of the message.
+// separate message if it is the first of the message.
 func (b *request) show(s string, pictures []block, isFile bool) {
 	if i := len(b.messages) - 1; i < 0 || b.messages[i].role != "user" {
 		b.messages = append(b.messages, message{role: "user"})
