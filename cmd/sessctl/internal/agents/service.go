@@ -37,10 +37,10 @@ func serviceInstallCmd(a app) *cobra.Command {
 of sessctl watch or sessnode; paths are made absolute. The service keeps
 SESS_URL and the variables that say where agents keep their sessions.
 
-Do not put secrets into a unit: other users can read it. With systemd, put
-SESS_TOKEN=... into ~/.config/sesslog/watch.env or node.env; watch also uses the
-current context (sessctl contexts). A service of systemd ends when the user logs
-out, unless loginctl enable-linger is set.`,
+Do not put secrets into a unit: other users can read it. Put SESS_TOKEN=... into
+~/.config/sesslog/watch.env or node.env; watch also uses the current context
+(sessctl contexts). A service ends when the user logs out; with systemd,
+loginctl enable-linger keeps it running.`,
 		Example: `sessctl service install watch
 sessctl service install node -- --listen 100.64.0.1:7433
 sessctl service install watch --print`,

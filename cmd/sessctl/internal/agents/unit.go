@@ -46,7 +46,14 @@ func systemdWord(s string) string {
 // label is the name of the service for launchd.
 func (u unit) label() string { return "org.sesslog." + u.name }
 
-// launchd returns a property list for an agent of launchd.
+// readSecrets is a shell command that reads the variables of the file of secrets, if it
+// exists, and runs its arguments. launchd cannot read such files itself.
+func (u unit) readSecrets() string {
+	return fmt.Sprintf(`f="$HOME/.config/sesslog/%s.env"; set -a; if [ -r "$f" ]; then . "$f"; fi; exec "$@"`, u.name)
+}
+
+// launchd returns a property list for an agent of launchd. Secrets are in the same
+// separate file as with systemd.
 func (u unit) launchd() string {
 	var b strings.Builder
 	b.WriteString(`<?xml version="1.0" encoding="UTF-8"?>
@@ -57,7 +64,7 @@ func (u unit) launchd() string {
 	<key>ProgramArguments</key>
 	<array>
 `)
-	for _, w := range u.words {
+	for _, w := range append([]string{"/bin/sh", "-c", u.readSecrets(), "sh"}, u.words...) {
 		fmt.Fprintf(&b, "\t\t<string>%s</string>\n", xmlText(w))
 	}
 	b.WriteString("\t</array>\n")
