@@ -126,15 +126,21 @@ func layer(files []file, at time.Time) (v1.Layer, error) {
 	}, tarball.WithMediaType(types.OCILayer))
 }
 
-// writeLayout writes an image as an OCI layout in a tar file, which podman,
-// skopeo, containerd and docker load.
-func writeLayout(index v1.ImageIndex, path string) error {
+// writeLayout writes an image as an OCI layout in a tar file, which podman, skopeo,
+// containerd, and docker with the store of containerd load under the name ref.
+func writeLayout(index v1.ImageIndex, ref, path string) error {
 	dir, err := os.MkdirTemp("", "sesslog-image-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	whole := mutate.AppendManifests(mutate.IndexMediaType(empty.Index, types.OCIImageIndex), mutate.IndexAddendum{Add: index})
+	whole := mutate.AppendManifests(mutate.IndexMediaType(empty.Index, types.OCIImageIndex), mutate.IndexAddendum{
+		Add: index,
+		Descriptor: v1.Descriptor{Annotations: map[string]string{
+			"io.containerd.image.name":          ref, // for containerd, docker and podman
+			"org.opencontainers.image.ref.name": ref,
+		}},
+	})
 	if _, err := layout.Write(dir, whole); err != nil {
 		return err
 	}

@@ -117,7 +117,7 @@ func (j job) writeImage(ctx context.Context, built map[string]*build) (string, e
 		return "", err
 	}
 	name := of[0].name() + ".oci.tar"
-	if err := writeLayout(index, filepath.Join(j.out, name)); err != nil {
+	if err := writeLayout(index, "docker.io/library/sesslog:"+of[0].version(), filepath.Join(j.out, name)); err != nil {
 		return "", err
 	}
 	if j.push == "" {

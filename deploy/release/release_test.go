@@ -219,9 +219,10 @@ func TestImageHasBothPlatforms(t *testing.T) {
 		t.Errorf("oci-layout: %q", blobs["oci-layout"])
 	}
 	type descriptor struct {
-		Digest   string
-		Size     int
-		Platform struct{ OS, Architecture string }
+		Digest      string
+		Size        int
+		Platform    struct{ OS, Architecture string }
+		Annotations map[string]string
 	}
 	type manifest struct {
 		Manifests []descriptor
@@ -245,6 +246,11 @@ func TestImageHasBothPlatforms(t *testing.T) {
 	parse(get(outer.Manifests[0]), &index)
 	if len(outer.Manifests) != 1 || len(index.Manifests) != 2 {
 		t.Fatalf("%d images for %d platforms", len(outer.Manifests), len(index.Manifests))
+	}
+	for _, of := range []string{"io.containerd.image.name", "org.opencontainers.image.ref.name"} {
+		if got, want := outer.Manifests[0].Annotations[of], "docker.io/library/sesslog:v1.2.3"; got != want {
+			t.Errorf("the image's %s is %q, want %q", of, got, want)
+		}
 	}
 	machines := map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}
 	for _, d := range index.Manifests {
