@@ -1,5 +1,5 @@
-// Package acpproxy stands between an editor and an agent that speak the Agent Client
-// Protocol, and keeps their sessions in a log.
+// Package acpproxy connects an editor with an agent by the Agent Client Protocol, and
+// keeps their sessions in a log.
 //
 // It passes each message as it is, but for the ids of sessions: the editor has those of
 // the log, the agent its own. Prompts, updates and the ends of turns are lines of a

@@ -1,5 +1,5 @@
-// Package doctor checks everything that a node can see of its log, and says what is
-// wrong, how serious it is, and how to repair it.
+// Package doctor checks everything that a node can see of its log, and reports each
+// problem, its severity, and how to repair it.
 //
 // A Check is one subject: the server's settings, the streams, the shards'
 // followers, the listing, snapshots, the object store, the disk, the clock. Each

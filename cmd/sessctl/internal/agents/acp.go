@@ -21,7 +21,7 @@ func acpCmd(a app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "acp -- AGENT ARG...",
 		Short: "Keep an editor's sessions with an agent in the log",
-		Long: `Starts an agent that speaks the Agent Client Protocol and stands between it and the
+		Long: `Starts an agent that uses the Agent Client Protocol, and connects it with the
 editor, which starts sessctl instead of the agent. All messages pass; prompts,
 updates and ends of turns are stored as a session of the dialect acp, and the editor
 lists, loads, resumes and deletes sessions of the log, on any host, even if the
