@@ -160,5 +160,5 @@ func TestEditorsShareSessionsOfOpencode(t *testing.T) {
 		t.Errorf("the agent with its own session asks %s", got)
 	}
 	e.end()
-	t.Logf("judged opencode 1.18.33 by ACP: one session on two hosts")
+	t.Logf("opencode 1.18.33 by ACP: one session on two hosts")
 }

@@ -132,6 +132,6 @@ func TestOpensFasterThanClaude(t *testing.T) {
 		c.resumes(t, rescuedID)
 		theirs = min(theirs, m.firstAt(t).Sub(begin))
 	}
-	t.Logf("judged: Claude Code takes %v to its first request of a session of %d lines, sessctl model-input %v: a ratio of %.1f",
+	t.Logf("Claude Code takes %v to its first request of a session of %d lines, sessctl model-input %v: a ratio of %.1f",
 		theirs.Round(time.Millisecond), openedLines, own.Round(time.Millisecond), float64(theirs)/float64(own))
 }

@@ -27,7 +27,7 @@ type tally struct {
 func (t tally) failed() bool { return len(t.broken) > 0 || len(t.kept) == 0 }
 
 func (t tally) String() string {
-	return fmt.Sprintf("judged session server: %d of %d promises, %d skipped", len(t.kept), len(t.kept)+len(t.broken), t.skipped)
+	return fmt.Sprintf("session server: %d of %d promises kept, %d skipped", len(t.kept), len(t.kept)+len(t.broken), t.skipped)
 }
 
 // judge runs the scenarios whose name contains only, and writes one line for each and

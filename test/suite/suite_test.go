@@ -77,11 +77,11 @@ func TestJudgeNamesWhatItSkips(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	score := judge(t.Context(), &server{}, []scenario{{Name: "a", Steps: []step{{Parallel: [][]step{{{Kill: true}}}}}}}, "", &out)
-	if want := "skip  a                    needs -kill COMMAND\njudged session server: 0 of 0 promises, 1 skipped\n"; out.String() != want {
+	if want := "skip  a                    needs -kill COMMAND\nsession server: 0 of 0 promises kept, 1 skipped\n"; out.String() != want {
 		t.Errorf("%q, want %q", out.String(), want)
 	}
 	if !score.failed() {
-		t.Error("a server of which no promise was judged did not fail")
+		t.Error("a server of which no promise was tested did not fail")
 	}
 }
 
