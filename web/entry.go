@@ -86,13 +86,9 @@ func newEntryReader(d core.Dialect, base string) *entryReader {
 	return &entryReader{dialect: d, base: base, image: image, calls: map[string]*block{}, edits: optional.EditTools(d)}
 }
 
-// read returns what a line says, or nil if it has become part of an earlier entry. An
-// entry that says nothing to people is silent; an export leaves it out.
-func (r *entryReader) read(raw []byte, number int) *entry {
-	e, err := r.dialect.Entry(raw)
-	if err != nil {
-		return nil
-	}
+// read returns what the page shows of an entry, or nil if it has become part of an earlier
+// one. An entry that says nothing to people is silent; an export leaves it out.
+func (r *entryReader) read(e core.Entry, number int) *entry {
 	out := &entry{Base: r.base, ID: e.ID, Number: number, Time: e.Time}
 	for _, it := range r.dialect.Read(e) {
 		r.add(out, &it)

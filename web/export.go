@@ -39,7 +39,7 @@ func Export(w io.Writer, d core.Dialect, h core.Header, path []core.Entry) error
 		return template.URL("data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(data)) // #nosec G203 -- a picture
 	}
 	for i := range path {
-		if e := entries.read(path[i].Line, i); e != nil {
+		if e := entries.read(path[i], i); e != nil {
 			out.Entries = append(out.Entries, e)
 		}
 	}

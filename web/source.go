@@ -108,27 +108,39 @@ const shownWork = 3
 
 // read reads up to limit entries of the path to v.
 func (s *source) read(ctx context.Context, v client.View, from, limit int) (window, error) {
+	return s.readAfter(ctx, v, from, limit, 0)
+}
+
+// readAfter is read, but the window does not show the first skip of the entries. So their
+// calls do not take the results in later entries.
+func (s *source) readAfter(ctx context.Context, v client.View, from, limit, skip int) (window, error) {
 	var w window
 	entries := newEntryReader(s.d, s.base)
 	n := 0
 	var size int64 // of the entries that are not reserved yet
 	got, err := s.ReadWindow(ctx, s.id, v, from, limit, func(line []byte) error {
-		if e, err := s.d.Entry(line); err == nil {
-			if n == 0 {
-				w.first = e.ID
-			}
-			w.last = e.ID
-		}
-		e := entries.read(line, n)
+		at := n
 		n++
-		if e == nil {
+		e, err := s.d.Entry(line)
+		if err != nil {
 			return nil
 		}
-		w.Entries = append(w.Entries, e)
-		if size += e.size(); size < memory.Small {
+		if at == 0 {
+			w.first = e.ID
+		}
+		w.last = e.ID
+		if at < skip {
 			return nil
 		}
-		err := memory.Grow(ctx, size*shownWork)
+		out := entries.read(e, at)
+		if out == nil {
+			return nil
+		}
+		w.Entries = append(w.Entries, out)
+		if size += out.size(); size < memory.Small {
+			return nil
+		}
+		err = memory.Grow(ctx, size*shownWork)
 		size = 0
 		return err
 	})

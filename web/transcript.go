@@ -248,7 +248,8 @@ func (p *page) live(w http.ResponseWriter, r *http.Request) error {
 				return p.sendStatus(ctx, src, v.Head, send)
 			}
 			for {
-				got, err := src.read(ctx, v, max(0, at.count-1), chunkSize)
+				known := min(at.count, 1) // the last entry that the page has
+				got, err := src.readAfter(ctx, v, at.count-known, chunkSize, known)
 				if err != nil {
 					return err
 				}
@@ -257,7 +258,7 @@ func (p *page) live(w http.ResponseWriter, r *http.Request) error {
 				}
 				seen = got.Cursor
 				if got.To > at.count {
-					if err := p.sendEntries(&got, at.count, send); err != nil {
+					if err := p.sendEntries(&got, send); err != nil {
 						return err
 					}
 					at = got.position()
@@ -270,16 +271,10 @@ func (p *page) live(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// sendEntries sends the entries of a window from number from on.
-func (p *page) sendEntries(w *window, from int, send func(kind, id, data string) error) error {
-	shown := w.Entries[:0:0]
-	for _, e := range w.Entries {
-		if e.Number >= from {
-			shown = append(shown, e)
-		}
-	}
+// sendEntries sends the entries of a window.
+func (p *page) sendEntries(w *window, send func(kind, id, data string) error) error {
 	var out bytes.Buffer
-	if err := templates().ExecuteTemplate(&out, "entries", shown); err != nil {
+	if err := templates().ExecuteTemplate(&out, "entries", w.Entries); err != nil {
 		return err
 	}
 	return send("entries", w.position().String(), out.String())

@@ -116,7 +116,7 @@ func (s *source) describe(ctx context.Context, nodes map[string]*node) error {
 			return nil
 		}
 		clear(entries.calls)
-		if shown := entries.read(line, 0); shown != nil && shown.Kind != "silent" {
+		if shown := entries.read(e, 0); shown != nil && shown.Kind != "silent" {
 			n.Kind, n.Who, n.Text = shown.Kind, cmp.Or(shown.Who, n.Who), shown.gist()
 		}
 		return nil

@@ -398,12 +398,7 @@ func TestFollowersGetEachEntryOnce(t *testing.T) {
 	t.Parallel()
 	n := start(t)
 	n.make("live-000001", "first", "second")
-	_, body := n.get("/sessions/live-000001", rootToken)
-	m := regexp.MustCompile(`data-live="([^"]+)"`).FindStringSubmatch(body)
-	if m == nil {
-		t.Fatalf("the page follows nothing: %s", body)
-	}
-	live := html.UnescapeString(m[1])
+	live := n.live("/sessions/live-000001")
 	var seen []string
 	last := ""
 	for i := 2; i < 30; {
@@ -429,12 +424,45 @@ func TestFollowersGetEachEntryOnce(t *testing.T) {
 	}
 }
 
+// live returns the address of the events of a page.
+func (n node) live(path string) string {
+	n.t.Helper()
+	_, body := n.get(path, rootToken)
+	m := regexp.MustCompile(`data-live="([^"]+)"`).FindStringSubmatch(body)
+	if m == nil {
+		n.t.Fatalf("%s follows nothing: %s", path, body)
+	}
+	return html.UnescapeString(m[1])
+}
+
+// A page that shows a call gets its result, and every later entry.
+func TestFollowersGetTheResultOfACallThatTheyHave(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	n.make("live-000001", "make it")
+	add := func(line string) {
+		_, err := n.Append(t.Context(), "live-000001", []byte(line+"\n"), client.AppendOptions{})
+		testkit.Must(t, err)
+	}
+	add(`{"type":"message","id":"e1","parentId":"e0","timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"bash","arguments":{"command":"make"}}],"timestamp":1}}`)
+	live := n.live("/sessions/live-000001")
+	add(`{"type":"message","id":"e2","parentId":"e1","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"toolResult","toolCallId":"c1","toolName":"bash","content":[{"type":"text","text":"it was made"}],"isError":false,"timestamp":2}}`)
+	n.append("live-000001", 3, "thanks")
+	var got strings.Builder
+	n.follow(live, "", func(ev event) bool {
+		got.WriteString(ev.data)
+		return !strings.Contains(ev.data, "thanks")
+	})
+	if text := got.String(); !strings.Contains(text, `data-result="c1"`) || !strings.Contains(text, "it was made") || strings.Contains(text, `data-call="c1"`) {
+		t.Errorf("followers got %s", text)
+	}
+}
+
 func TestFollowersLoadAgainIfTheHeadMoves(t *testing.T) {
 	t.Parallel()
 	n := start(t)
 	n.make("live-000001", "first", "second", "third")
-	_, body := n.get("/sessions/live-000001", rootToken)
-	live := html.UnescapeString(regexp.MustCompile(`data-live="([^"]+)"`).FindStringSubmatch(body)[1])
+	live := n.live("/sessions/live-000001")
 	_, err := n.Branch(t.Context(), "live-000001", api.BranchRequest{At: core.LeafAt("e0")}, client.AppendOptions{})
 	testkit.Must(t, err)
 	n.follow(live, "", func(ev event) bool {
@@ -448,8 +476,7 @@ func TestFollowersLoadAgainIfTheHeadMoves(t *testing.T) {
 func TestListFollowsSessions(t *testing.T) {
 	t.Parallel()
 	n := start(t)
-	_, body := n.get("/", rootToken)
-	live := html.UnescapeString(regexp.MustCompile(`data-live="([^"]+)"`).FindStringSubmatch(body)[1])
+	live := n.live("/")
 	n.make("live-000001", "the first message")
 	n.follow(live, "", func(ev event) bool {
 		return !(ev.kind == "row" && strings.Contains(ev.data, "the first message"))
