@@ -107,7 +107,7 @@ func (p *page) transcript(w http.ResponseWriter, r *http.Request) error {
 	}
 	t.Before, t.After = t.others()
 	if s.Leaf == "" && t.To == t.Total {
-		t.Live = s.Base + "/live?at=" + url.QueryEscape(t.position().String())
+		t.Live = s.Base + "/live?at=" + url.QueryEscape(position{t.Cursor, t.To, t.last}.String())
 		if !s.Shared {
 			t.Live += "&head=" + url.QueryEscape(s.Head)
 		}
@@ -201,8 +201,6 @@ type position struct {
 	last   string // id of the last of them
 }
 
-func (w *window) position() position { return position{w.Cursor, w.To, w.last} }
-
 // String returns the position as an address or an event has it.
 func (p position) String() string {
 	return url.Values{"after": {p.cursor.String()}, "count": {strconv.Itoa(p.count)}, "last": {p.last}}.Encode()
@@ -237,15 +235,17 @@ func (p *page) live(w http.ResponseWriter, r *http.Request) error {
 	v := src.view(r)
 	return p.stream(w, r, func(ctx context.Context, c *client.Client, send func(kind, id, data string) error) error {
 		src.Client = c
-		seen := at.cursor
+		read := at.cursor // of the last record whose entries were read, maybe before its event
 		return c.Follow(ctx, src.id, at.cursor, true, func(ev api.Event) error {
-			switch {
-			case ev.Cursor.Seq <= seen.Seq:
-				return nil
-			case ev.Kind == core.KindAmend || ev.Kind == core.KindRedact || ev.Kind == core.KindErase || ev.Kind == core.KindDelete:
+			switch ev.Kind {
+			case core.KindAmend, core.KindRedact, core.KindErase, core.KindDelete:
 				return send("reload", "", "")
-			case ev.Kind != core.KindAppend && ev.Kind != core.KindHead:
+			case core.KindAppend, core.KindHead:
+			default:
 				return p.sendStatus(ctx, src, v.Head, send)
+			}
+			if ev.Cursor.Seq <= read.Seq {
+				return nil
 			}
 			for {
 				known := min(at.count, 1) // the last entry that the page has
@@ -256,12 +256,12 @@ func (p *page) live(w http.ResponseWriter, r *http.Request) error {
 				if got.Total < at.count || at.count > 0 && got.first != at.last {
 					return send("reload", "", "")
 				}
-				seen = got.Cursor
+				read = got.Cursor
 				if got.To > at.count {
-					if err := p.sendEntries(&got, send); err != nil {
+					at = position{ev.Cursor, got.To, got.last} // later events may be a redaction
+					if err := p.sendEntries(&got, at, send); err != nil {
 						return err
 					}
-					at = got.position()
 				}
 				if got.To >= got.Total {
 					return nil
@@ -271,13 +271,13 @@ func (p *page) live(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// sendEntries sends the entries of a window.
-func (p *page) sendEntries(w *window, send func(kind, id, data string) error) error {
+// sendEntries sends the entries of a window, after which the page is at a position.
+func (p *page) sendEntries(w *window, at position, send func(kind, id, data string) error) error {
 	var out bytes.Buffer
 	if err := templates().ExecuteTemplate(&out, "entries", w.Entries); err != nil {
 		return err
 	}
-	return send("entries", w.position().String(), out.String())
+	return send("entries", at.String(), out.String())
 }
 
 // sendStatus sends who writes.

@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -471,6 +472,36 @@ func TestFollowersLoadAgainIfTheHeadMoves(t *testing.T) {
 		}
 		return false
 	})
+}
+
+// An append and an amendment that are stored before the page's events are read: the read
+// for the append has both, and the page still loads again, also if it reconnects between
+// their events. Nor does it miss a claim.
+func TestFollowersMissNoChangeThatAReadHadAlready(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	n.make("live-000001", "first", "second")
+	live := n.live("/sessions/live-000001")
+	n.append("live-000001", 2, "third")
+	claim, err := n.Claim(t.Context(), "live-000001", core.ClaimRequest{Agent: "pi of the test"})
+	testkit.Must(t, err)
+	_, err = n.Amend(t.Context(), "live-000001", "e0", []byte(message(0, "amended")), client.AppendOptions{Writer: claim.Writer})
+	testkit.Must(t, err)
+	want := []string{"entries", "writer", "reload"}
+	var got []string
+	last := ""
+	n.follow(live, "", func(ev event) bool {
+		got = append(got, ev.kind)
+		last = cmp.Or(ev.id, last)
+		return len(got) < len(want)
+	})
+	testkit.Equal(t, "events", want, got)
+	got = nil
+	n.follow(live, last, func(ev event) bool {
+		got = append(got, ev.kind)
+		return len(got) < len(want[1:])
+	})
+	testkit.Equal(t, "events after the entries", want[1:], got)
 }
 
 func TestListFollowsSessions(t *testing.T) {
