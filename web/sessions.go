@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/session/catalog"
 )
 
@@ -76,7 +78,7 @@ func (p *page) sessions(w http.ResponseWriter, r *http.Request) error {
 	}
 	if q.Get("after") == "" {
 		live := cloned(q)
-		live.Set("mark", string(list.Mark))
+		live.Set("at", string(list.Mark))
 		view.Live = "/live?" + live.Encode()
 	}
 	return p.show(w, r, http.StatusOK, "sessions.html", view)
@@ -87,16 +89,13 @@ func cloned(q url.Values) url.Values {
 	return c
 }
 
-// liveSessions sends the rows of sessions that change.
+// liveSessions sends the rows of sessions that change. If the node does not know the mark,
+// as after a load balancer selected another node, it sends the list again.
 func (p *page) liveSessions(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	f := filterOf(q)
-	mark := q.Get("mark")
-	if last := r.Header.Get("Last-Event-ID"); last != "" {
-		mark = last
-	}
 	return p.stream(w, r, func(ctx context.Context, c *client.Client, send func(kind, id, data string) error) error {
-		return c.Changes(ctx, f, catalog.Mark(mark), func(ch api.RowChange) error {
+		change := func(ch api.RowChange) error {
 			if ch.Row == nil {
 				return send("gone", string(ch.Mark), string(ch.ID))
 			}
@@ -105,6 +104,20 @@ func (p *page) liveSessions(w http.ResponseWriter, r *http.Request) error {
 				return err
 			}
 			return send("row", string(ch.Mark), out.String())
-		})
+		}
+		err := c.Changes(ctx, f, catalog.Mark(lastID(r)), change)
+		if !errors.Is(err, core.ErrLost) {
+			return err
+		}
+		list, err := c.List(ctx, f)
+		if err != nil {
+			return err
+		}
+		for i := len(list.Sessions) - 1; i >= 0; i-- { // the page puts each above the others
+			if err := change(api.RowChange{Row: &list.Sessions[i]}); err != nil {
+				return err
+			}
+		}
+		return c.Changes(ctx, f, list.Mark, change)
 	})
 }

@@ -1,7 +1,9 @@
 package web
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -9,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/internal/inside"
 	"github.com/sesslog/sesslog/internal/memory"
 )
@@ -17,9 +20,10 @@ import (
 // still there.
 const pingEvery = 15 * time.Second
 
-// stream answers with server-sent events until follow returns. follow has a client
-// that may follow once: when that ends, because the node stops or the token was
-// revoked, the stream ends, and the browser asks again.
+// stream answers with server-sent events until follow returns. The client of follow
+// accepts one stream of events from the API. The answer ends when that stream ends, because
+// the node stops or the token was revoked; the browser then reconnects. If the position
+// of the page no longer exists, the page is told to reload.
 func (p *page) stream(w http.ResponseWriter, r *http.Request, follow func(ctx context.Context, c *client.Client, send func(kind, id, data string) error) error) error {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
@@ -37,47 +41,60 @@ func (p *page) stream(w http.ResponseWriter, r *http.Request, follow func(ctx co
 		}
 		return rc.Flush()
 	}
-	begun := false
-	once := &followOnce{inside.Transport{API: p.api, Of: r.WithContext(ctx)}, cancel, false, func() error {
-		begun = true
-		w.Header().Set("Content-Type", "text/event-stream")
-		return write("retry: 1000\n\n")
-	}}
-	c := p.client(r)
-	c.HTTP = &http.Client{Transport: once}
 	var pings sync.WaitGroup
 	defer pings.Wait()
 	defer cancel()
-	pings.Go(func() {
-		tick := time.NewTicker(pingEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-				if write(": \n\n") != nil {
-					cancel()
+	begun := false
+	begin := func() error {
+		if begun {
+			return nil
+		}
+		begun = true
+		w.Header().Set("Content-Type", "text/event-stream")
+		pings.Go(func() {
+			tick := time.NewTicker(pingEvery)
+			defer tick.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-tick.C:
+					if write(": \n\n") != nil {
+						cancel()
+					}
 				}
 			}
-		}
-	})
-	err := follow(ctx, c, func(kind, id, data string) error {
+		})
+		return write(": following\n\n")
+	}
+	c := p.client(r)
+	c.HTTP = &http.Client{Transport: &followOnce{inside.Transport{API: p.api, Of: r.WithContext(ctx)}, cancel, false, begin}}
+	send := func(kind, id, data string) error {
 		defer lease.Release() // of what the event was made of
+		if err := begin(); err != nil {
+			return err
+		}
 		event := "event: " + kind + "\n"
 		if id != "" {
 			event += "id: " + id + "\n"
 		}
 		return write(event + "data: " + strings.ReplaceAll(strings.ReplaceAll(data, "\r", ""), "\n", "\ndata: ") + "\n\n")
-	})
+	}
+	err := follow(ctx, c, send)
+	if errors.Is(err, core.ErrLost) {
+		err = send("reload", "", "")
+	}
 	if begun || ctx.Err() != nil {
 		return nil
 	}
 	return err
 }
 
-// followOnce sends one request for events, and ends what follows with the second one.
-// Other requests it sends as they are.
+// lastID returns the id of the last event that a page got, or of what it shows.
+func lastID(r *http.Request) string { return cmp.Or(r.Header.Get("Last-Event-ID"), r.FormValue("at")) }
+
+// A followOnce is a transport that accepts one stream of events. The client's next request
+// for events, which is its try to reconnect, ends the page's stream. Other requests pass.
 type followOnce struct {
 	inside.Transport
 	end   context.CancelFunc
@@ -94,9 +111,9 @@ func (f *followOnce) RoundTrip(r *http.Request) (*http.Response, error) {
 		f.end()
 		return nil, fmt.Errorf("the stream ended: %w", context.Canceled)
 	}
-	f.begun = true
 	answer, err := f.Transport.RoundTrip(r)
 	if err == nil && answer.StatusCode == http.StatusOK {
+		f.begun = true
 		err = f.start()
 	}
 	return answer, err

@@ -224,7 +224,7 @@ func parsePosition(text string) (p position, err error) {
 // live sends the entries that a head gets after a position, rendered. If the head moved
 // to another branch, or an entry changed, it tells the page to load again.
 func (p *page) live(w http.ResponseWriter, r *http.Request) error {
-	at, err := parsePosition(cmp.Or(r.Header.Get("Last-Event-ID"), r.FormValue("at")))
+	at, err := parsePosition(lastID(r))
 	if err != nil {
 		return err
 	}

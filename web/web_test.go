@@ -514,6 +514,36 @@ func TestListFollowsSessions(t *testing.T) {
 	})
 }
 
+// A load balancer sends the page of one node to another one, which does not know its
+// position in the list: it sends the list, and then changes.
+func TestListOfAnotherNodeIsFollowed(t *testing.T) {
+	t.Parallel()
+	live := start(t).live("/")
+	n := start(t)
+	n.make("live-000001", "the first message")
+	n.follow(live, "", func(ev event) bool {
+		return !(ev.kind == "row" && strings.Contains(ev.data, "the first message"))
+	})
+	n.make("live-000002", "the second message")
+	n.follow(live, "", func(ev event) bool {
+		return !(ev.kind == "row" && strings.Contains(ev.data, "the second message"))
+	})
+}
+
+// After a redaction the log lacks the records before it, at which a page may be.
+func TestFollowersLoadAgainIfTheirPositionIsGone(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	n.make("live-000001", "first", "second")
+	live := n.live("/sessions/live-000001")
+	_, err := n.Redact(t.Context(), "live-000001", api.RedactRequest{Notice: api.Notice{Why: "a test"}, Entries: []string{"e0"}})
+	testkit.Must(t, err)
+	n.follow(live, "", func(ev event) bool {
+		testkit.Equal(t, "event", "reload", ev.kind)
+		return false
+	})
+}
+
 // An exported session has its images in it and loads nothing.
 func TestExportIsOneFile(t *testing.T) {
 	t.Parallel()

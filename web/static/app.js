@@ -181,6 +181,36 @@ if (transcript) {
 
 // --- live: new entries of a head ---
 
+// connect calls on[kind] with the events of an address, and state if the connection opens
+// or fails. It reconnects, with growing pauses, from the id of the last event: browsers do
+// not if the response is an error. A hidden page has no connection, because browsers open
+// six to a host. After an event reload the connection stays closed.
+function connect(address, on, state = () => {}) {
+  const to = new URL(address, location.href);
+  let events, timer, opened, pause = 500; // milliseconds
+  const close = () => { clearTimeout(timer); events?.close(); };
+  const open = () => {
+    close();
+    if (document.hidden) return;
+    opened = Infinity;
+    events = new EventSource(to);
+    events.onopen = () => { opened = Date.now(); state(events); };
+    events.onerror = () => {
+      state(events);
+      close();
+      pause = Date.now() - opened > 60000 ? 1000 : Math.min(30000, pause * 2);
+      timer = setTimeout(open, pause);
+    };
+    for (const kind in on) events.addEventListener(kind, (e) => {
+      if (e.lastEventId) to.searchParams.set("at", e.lastEventId);
+      if (kind === "reload") { close(); document.removeEventListener("visibilitychange", open); }
+      on[kind](e);
+    });
+  };
+  document.addEventListener("visibilitychange", open);
+  open();
+}
+
 const pill = $("#follow");
 
 // grow adds entries up to number to: to the last part, or as a new one.
@@ -201,8 +231,7 @@ function grow(html, to) {
 }
 
 function follow() {
-  const events = new EventSource(transcript.dataset.live);
-  let fresh = 0, following = true;
+  let fresh = 0, following = true, connected = false;
   const show = (state, text) => {
     pill.hidden = false;
     pill.className = "follow " + state;
@@ -211,9 +240,7 @@ function follow() {
   const state = () => following ? show("", "Following") : show("paused", fresh ? `Paused · ${fresh} new` : "Paused");
   const end = () => scrollTo(0, document.documentElement.scrollHeight);
   const atEnd = () => innerHeight + scrollY >= document.documentElement.scrollHeight - 120;
-  events.onopen = state;
-  events.onerror = () => show("lost", events.readyState === EventSource.CLOSED ? "Disconnected, reload" : "Reconnecting");
-  events.addEventListener("entries", (e) => {
+  const entries = (e) => {
     const html = prepare(fragment(e.data));
     const n = all(".entry:not(.silent)", html).length;
     for (const article of html.children) article.classList.add("fresh");
@@ -223,20 +250,25 @@ function follow() {
     fresh += n;
     if (following) { fresh = 0; end(); }
     state();
-  });
-  events.addEventListener("writer", (e) => $("#writer").replaceChildren(fragment(e.data)));
-  events.addEventListener("reload", () => {
-    events.close();
+  };
+  const writer = (e) => $("#writer").replaceChildren(fragment(e.data));
+  const reload = () => {
+    connected = false;
     if (following) location.reload();
     else show("lost", "Changed, reload");
+  };
+  connect(transcript.dataset.live, { entries, writer, reload }, ({ readyState }) => {
+    connected = readyState === EventSource.OPEN;
+    if (connected) state();
+    else show("lost", readyState === EventSource.CLOSED ? "Disconnected, reload" : "Reconnecting");
   });
   addEventListener("scroll", () => {
     following = atEnd();
     if (following) fresh = 0;
-    if (events.readyState === EventSource.OPEN) state();
+    if (connected) state();
   }, { passive: true });
   pill.firstChild.addEventListener("click", () => {
-    if (events.readyState === EventSource.CLOSED) return location.reload();
+    if (!connected) return location.reload();
     following = !following;
     if (following) { fresh = 0; end(); }
     state();
@@ -249,9 +281,8 @@ if (transcript?.dataset.live) follow();
 const rows = $(".rows");
 
 function followRows() {
-  const events = new EventSource(rows.dataset.live);
   const find = (key) => $(`[data-key="${CSS.escape(key)}"]`, rows);
-  events.addEventListener("row", (e) => {
+  const row = (e) => {
     const row = prepare(fragment(e.data)).firstElementChild;
     const old = find(row.dataset.key);
     if (old?.classList.contains("current")) row.classList.add("current");
@@ -260,8 +291,9 @@ function followRows() {
     if (old && new URLSearchParams(location.search).get("sort")) rows.insertBefore(row, rows.children[0]);
     else rows.prepend(row);
     $(".empty")?.remove();
-  });
-  events.addEventListener("gone", (e) => find(e.data)?.remove());
+  };
+  const gone = (e) => find(e.data)?.remove();
+  connect(rows.dataset.live, { row, gone });
 }
 if (rows?.dataset.live) followRows();
 
