@@ -64,7 +64,7 @@ func TestShareLinkOpensItsPartOnly(t *testing.T) {
 	if res.StatusCode != http.StatusOK || !strings.Contains(body, "the second text") || strings.Contains(body, "secret of") || strings.Contains(body, "/sessions/") {
 		t.Errorf("the shared page: %s %s", res.Status, body)
 	}
-	testkit.Equal(t, "Referrer-Policy", "no-referrer", res.Header.Get("Referrer-Policy"))
+	testkit.Equal(t, "Referrer-Policy", "same-origin", res.Header.Get("Referrer-Policy"))
 	if strings.Contains(body, secret) {
 		t.Error("the page has the secret of its link")
 	}

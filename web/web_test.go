@@ -300,7 +300,7 @@ func TestEveryAnswerForbidsForeignCode(t *testing.T) {
 		res, _ := n.get(path, rootToken)
 		csp := res.Header.Get("Content-Security-Policy")
 		if !strings.HasPrefix(csp, "default-src 'none'; ") || strings.Contains(csp, "unsafe") || !strings.Contains(csp, "frame-ancestors 'none'") ||
-			res.Header.Get("X-Content-Type-Options") != "nosniff" || res.Header.Get("Referrer-Policy") != "no-referrer" {
+			res.Header.Get("X-Content-Type-Options") != "nosniff" || res.Header.Get("Referrer-Policy") != "same-origin" {
 			t.Errorf("%s: %v", path, res.Header)
 		}
 	}

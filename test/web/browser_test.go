@@ -78,7 +78,8 @@ func open(t *testing.T, base string) *browser {
 	return openAs(t, base, rootToken)
 }
 
-// openAs starts a browser that has a token, or none if token is empty.
+// openAs starts a browser that has a token, or none if token is empty. Its name node.test
+// is of this machine.
 func openAs(t *testing.T, base, token string) *browser {
 	t.Helper()
 	if !*inBrowser {
@@ -95,7 +96,7 @@ func openAs(t *testing.T, base, token string) *browser {
 		t.Skip("skipped: Chromium is not installed")
 	}
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WindowSize(1200, 900))...)
+		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WindowSize(1200, 900), chromedp.Flag("host-resolver-rules", "MAP node.test 127.0.0.1"))...)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)

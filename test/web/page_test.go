@@ -95,6 +95,25 @@ func TestHostileSessionsDoNothing(t *testing.T) {
 	b.wantQuiet(t)
 }
 
+// Over HTTP and with a name that is not of loopback, as in a tailnet, browsers say less of
+// where a request is from. People sign in and out there, too, and after that no part of a
+// transcript is loaded.
+func TestSignInOverHTTP(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	id := importFile(t, n, session("http-000001", 2000))
+	base := strings.Replace(n.Base, "127.0.0.1", "node.test", 1)
+	b := openAs(t, base, "")
+	b.visit(t, base+"/sessions/"+id+"?from=0")
+	testkit.Equal(t, "the origin is trustworthy", false, eval[bool](t, b, `isSecureContext`))
+	b.await(t, `document.querySelector("#token")`)
+	eval[bool](t, b, fmt.Sprintf(`document.querySelector("#token").value = %q, document.querySelector("form.stack button").click(), true`, rootToken))
+	b.await(t, `document.querySelector("#e-e0")`)
+	eval[bool](t, b, `fetch("/signout", { method: "POST" }).then(() => scrollTo(0, document.documentElement.scrollHeight)).then(() => true)`)
+	b.await(t, `document.querySelector(".chunk[data-tries]")`)
+	testkit.Equal(t, "forms in the transcript", 0, eval[int](t, b, `document.querySelectorAll("#transcript form").length`))
+}
+
 func TestKeysMoveAndUnfold(t *testing.T) {
 	t.Parallel()
 	n := start(t)

@@ -95,7 +95,7 @@ async function load(chunk) {
   q.set("to", chunk.dataset.to);
   try {
     const answer = await fetch(transcript.dataset.base + "entries?" + q);
-    if (!answer.ok) throw new Error(answer.statusText);
+    if (!answer.ok || answer.redirected) throw new Error(answer.statusText); // redirected to the sign-in
     const html = prepare(fragment(await answer.text()));
     const inner = all(".chunk", html);
     hold(() => {
