@@ -77,13 +77,14 @@ type entryReader struct {
 	image func(entry string, n int, b *item.Block) template.URL
 	calls map[string]*block
 	edits map[string]item.EditTool
+	*htmlRenderer
 }
 
-func newEntryReader(d core.Dialect, base string) *entryReader {
+func newEntryReader(d core.Dialect, base string, highlight time.Duration) *entryReader {
 	image := func(entry string, n int, _ *item.Block) template.URL {
 		return template.URL(base + "/image?" + url.Values{"entry": {entry}, "n": {strconv.Itoa(n)}}.Encode()) // #nosec G203 -- escaped
 	}
-	return &entryReader{dialect: d, base: base, image: image, calls: map[string]*block{}, edits: optional.EditTools(d)}
+	return &entryReader{dialect: d, base: base, image: image, calls: map[string]*block{}, edits: optional.EditTools(d), htmlRenderer: newRenderer(highlight, time.Now)}
 }
 
 // read returns what the page shows of an entry, or nil if it has become part of an earlier
@@ -116,19 +117,19 @@ func (r *entryReader) add(out *entry, it *item.Item) {
 			r.blocks(out, it.Blocks, false)
 		}
 	case item.Compaction:
-		out.mark("compaction", "Earlier entries were summarized", it.Text)
+		r.summary(out, "Earlier entries were summarized", it.Text)
 	case item.Branch:
-		out.mark("branch", "Summary of a branch that was left", it.Text)
+		r.summary(out, "Summary of a branch that was left", it.Text)
 	case item.Model:
-		out.mark("model", "Model", join("/", it.Provider, it.Model))
+		out.mark("Model", join("/", it.Provider, it.Model))
 	case item.Level:
-		out.mark("level", "Thinking", it.Text)
+		out.mark("Thinking", it.Text)
 	case item.Name:
-		out.mark("name", "Name", it.Text)
+		out.mark("Name", it.Text)
 	case item.Label:
-		out.mark("label", "Label", it.Text)
+		out.mark("Label", it.Text)
 	case item.Mode:
-		out.mark("mode", "Mode", it.Text)
+		out.mark("Mode", it.Text)
 	}
 }
 
@@ -150,16 +151,21 @@ func (out *entry) speak(kind, who string) {
 }
 
 // mark adds a fact about the session.
-func (out *entry) mark(kind, label, text string) {
+func (out *entry) mark(label, text string) *block {
 	if out.Kind == "" {
 		out.Kind = "mark"
 	}
 	text, cut := clip(text)
 	b := &block{Kind: "mark", Label: label, Gist: visible(text), Cut: cut}
-	if kind == "compaction" || kind == "branch" {
-		b.Kind, b.Gist, b.HTML = "summary", line(text, 160), markdown(text)
-	}
 	out.Blocks = append(out.Blocks, b)
+	return b
+}
+
+// summary adds a summary of entries.
+func (r *entryReader) summary(out *entry, label, text string) {
+	b := out.mark(label, text)
+	text, _ = clip(text)
+	b.Kind, b.Gist, b.HTML = "summary", line(text, 160), r.markdown(text)
 }
 
 var speakers = map[item.Role]string{item.RoleUser: "User", item.RoleAssistant: "Assistant", item.RoleSystem: "System prompt", item.RoleTool: "Tool"}
@@ -217,13 +223,13 @@ func (r *entryReader) block(out *entry, b *item.Block, kind string) *block {
 		if kind == string(item.RoleTool) {
 			return &block{Kind: "output", HTML: ansi(text), Cut: cut}
 		}
-		return &block{Kind: "text", Gist: line(text, 160), HTML: markdown(text), Cut: cut}
+		return &block{Kind: "text", Gist: line(text, 160), HTML: r.markdown(text), Cut: cut}
 	case item.BlockThinking:
 		text, cut := clip(b.Text)
 		if b.Hidden || strings.TrimSpace(text) == "" {
 			return nil
 		}
-		return &block{Kind: "thinking", Gist: line(text, 160), HTML: markdown(text), Cut: cut}
+		return &block{Kind: "thinking", Gist: line(text, 160), HTML: r.markdown(text), Cut: cut}
 	case item.BlockImage:
 		out.images++
 		return &block{Kind: "image", MIME: line(b.MIME, 40), Source: r.image(out.ID, out.images-1, b)}
@@ -301,14 +307,14 @@ func (r *entryReader) arguments(name string, raw json.RawMessage) (template.HTML
 			var command string
 			if json.Unmarshal(members[name], &command) == nil && command != "" {
 				text, cut := clip(command)
-				return codeBlock("bash", visible(text)), cut
+				return r.codeBlock("bash", visible(text)), cut
 			}
 		}
 	}
 	var text string
 	if json.Unmarshal(raw, &text) == nil { // such as a patch
 		text, cut := clip(text)
-		return codeBlock("diff", visible(text)), cut
+		return r.codeBlock("diff", visible(text)), cut
 	}
 	var pretty bytes.Buffer
 	if len(raw) > maxText || json.Indent(&pretty, raw, "", "  ") != nil {
@@ -316,5 +322,5 @@ func (r *entryReader) arguments(name string, raw json.RawMessage) (template.HTML
 		pretty.Write(raw)
 	}
 	text, cut := clip(pretty.String())
-	return codeBlock("json", visible(text)), cut
+	return r.codeBlock("json", visible(text)), cut
 }

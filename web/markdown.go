@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/alecthomas/chroma/v2"
 	chromahtml "github.com/alecthomas/chroma/v2/formatters/html"
@@ -22,18 +23,36 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// reader reads Markdown. Raw HTML is shown as text, and no image is fetched.
-var reader = sync.OnceValue(func() goldmark.Markdown {
-	return goldmark.New(
+// An htmlRenderer renders texts and code as HTML, for one request. It highlights code for a
+// limited time and leaves the rest plain: on some texts, chroma's regular expressions need
+// exponential time.
+type htmlRenderer struct {
+	goldmark.Markdown
+	now  func() time.Time
+	left time.Duration
+}
+
+// highlightTime is how long a page highlights code, exportTime how long an export does.
+const (
+	highlightTime = time.Second
+	exportTime    = time.Minute
+)
+
+// newRenderer returns a renderer of Markdown in which raw HTML is shown as text, and which
+// fetches no image.
+func newRenderer(highlight time.Duration, now func() time.Time) *htmlRenderer {
+	r := &htmlRenderer{now: now, left: highlight}
+	r.Markdown = goldmark.New(
 		goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList),
 		goldmark.WithParser(parser.NewParser(
 			parser.WithBlockParsers(slices.DeleteFunc(parser.DefaultBlockParsers(), is(parser.NewHTMLBlockParser()))...),
 			parser.WithInlineParsers(slices.DeleteFunc(parser.DefaultInlineParsers(), is(parser.NewRawHTMLParser()))...),
 			parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...),
 		)),
-		goldmark.WithRendererOptions(html.WithHardWraps(), renderer.WithNodeRenderers(util.Prioritized(safe{}, 100))),
+		goldmark.WithRendererOptions(html.WithHardWraps(), renderer.WithNodeRenderers(util.Prioritized(safe{r}, 100))),
 	)
-})
+	return r
+}
 
 // is reports whether a parser is of the type of p.
 func is(p any) func(util.PrioritizedValue) bool {
@@ -41,10 +60,10 @@ func is(p any) func(util.PrioritizedValue) bool {
 }
 
 // markdown returns a text that a person or a model wrote as HTML.
-func markdown(s string) template.HTML {
+func (r *htmlRenderer) markdown(s string) template.HTML {
 	var out bytes.Buffer
 	s = visible(s)
-	if tangled(s) || reader().Convert([]byte(s), &out) != nil {
+	if tangled(s) || r.Convert([]byte(s), &out) != nil {
 		return template.HTML("<pre>" + template.HTMLEscapeString(s) + "</pre>") // #nosec G203 -- escaped
 	}
 	// Again: Markdown has names for characters, such as &#8238;.
@@ -74,10 +93,10 @@ func tangled(s string) bool {
 }
 
 // safe renders the nodes for which goldmark trusts the author more than this page does.
-type safe struct{}
+type safe struct{ *htmlRenderer }
 
 // RegisterFuncs implements renderer.NodeRenderer.
-func (safe) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
+func (s safe) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	r.Register(ast.KindLink, func(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 		link(w, string(n.(*ast.Link).Destination), entering)
 		return ast.WalkContinue, nil
@@ -98,7 +117,7 @@ func (safe) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	r.Register(ast.KindFencedCodeBlock, func(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if entering {
 			block := n.(*ast.FencedCodeBlock)
-			_, _ = w.WriteString(string(codeBlock(string(block.Language(source)), string(block.Lines().Value(source)))))
+			_, _ = w.WriteString(string(s.codeBlock(string(block.Language(source)), string(block.Lines().Value(source)))))
 		}
 		return ast.WalkSkipChildren, nil
 	})
@@ -130,23 +149,25 @@ var style = sync.OnceValue(func() *chroma.Style { return chroma.MustNewStyle("no
 var formatter = chromahtml.New(chromahtml.WithClasses(true), chromahtml.PreventSurroundingPre(true))
 
 // codeBlock returns code of a language as HTML; without highlighting if it is large or
-// of a language that is not known.
-func codeBlock(language, code string) template.HTML {
-	return template.HTML(`<pre class="code chroma" tabindex="0">` + string(highlight(language, code)) + `</pre>`) // #nosec G203 -- escaped by highlight
+// of a language that is not known, and after the time for it.
+func (r *htmlRenderer) codeBlock(language, code string) template.HTML {
+	return template.HTML(`<pre class="code chroma" tabindex="0">` + string(r.highlight(language, code)) + `</pre>`) // #nosec G203 -- escaped by highlight
 }
 
-func highlight(language, code string) (out template.HTML) {
+func (r *htmlRenderer) highlight(language, code string) (out template.HTML) {
 	plain := template.HTML(template.HTMLEscapeString(code)) // #nosec G203 -- escaped
-	lexer := lexers.Get(language)
-	if lexer == nil || language == "" || len(code) > maxCode {
+	lexer, ok := lexers.Get(language).(*chroma.RegexLexer)  // others do not stop between tokens
+	if !ok || language == "" || len(code) > maxCode || r.left <= 0 {
 		return plain
 	}
+	began := r.now()
 	defer func() { // a lexer is a large program that reads hostile text
+		r.left -= r.now().Sub(began)
 		if recover() != nil {
 			out = plain
 		}
 	}()
-	tokens, err := chroma.Coalesce(lexer).Tokenise(nil, code)
+	tokens, err := chroma.Coalesce(stoppable{lexer, func() bool { return r.now().Sub(began) > r.left }}).Tokenise(nil, code)
 	if err != nil {
 		return plain
 	}
@@ -155,4 +176,21 @@ func highlight(language, code string) (out template.HTML) {
 		return plain
 	}
 	return template.HTML(b.String()) // #nosec G203 -- chroma escapes text
+}
+
+// A stoppable lexer panics if it must stop before the next token.
+type stoppable struct {
+	chroma.Lexer
+	stop func() bool
+}
+
+// Tokenise implements chroma.Lexer.
+func (s stoppable) Tokenise(o *chroma.TokeniseOptions, text string) (chroma.Iterator, error) {
+	next, err := s.Lexer.Tokenise(o, text)
+	return func() chroma.Token {
+		if s.stop() {
+			panic("the time for highlighting is over")
+		}
+		return next()
+	}, err
 }

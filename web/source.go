@@ -115,7 +115,7 @@ func (s *source) read(ctx context.Context, v client.View, from, limit int) (wind
 // calls do not take the results in later entries.
 func (s *source) readAfter(ctx context.Context, v client.View, from, limit, skip int) (window, error) {
 	var w window
-	entries := newEntryReader(s.d, s.base)
+	entries := newEntryReader(s.d, s.base, highlightTime)
 	n := 0
 	var size int64 // of the entries that are not reserved yet
 	got, err := s.ReadWindow(ctx, s.id, v, from, limit, func(line []byte) error {

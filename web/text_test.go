@@ -3,6 +3,7 @@ package web
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/internal/testkit"
@@ -41,9 +42,44 @@ func TestMarkdown(t *testing.T) {
 		"```go\nvar x = \"<\"\n```":  `<pre class="code chroma" tabindex="0">`,
 		"```nonsense\n<script>\n```": `<pre class="code chroma" tabindex="0">&lt;script&gt;` + "\n</pre>",
 	} {
-		if got := string(markdown(in)); !strings.HasPrefix(got, want) {
+		if got := string(newRenderer(time.Minute, time.Now).markdown(in)); !strings.HasPrefix(got, want) {
 			t.Errorf("markdown(%q) = %q, want %q", in, got, want)
 		}
+	}
+}
+
+// Each call of this clock takes a second: highlighting ends in the middle of a text with
+// many tokens, and for all later ones.
+func TestHighlightingEnds(t *testing.T) {
+	t.Parallel()
+	var clock time.Time
+	calls := 0
+	r := newRenderer(30*time.Second, func() time.Time {
+		calls++
+		clock = clock.Add(time.Second)
+		return clock
+	})
+	const short = "```go\nvar x = 1\n```\n"
+	if html := r.markdown(short); !strings.Contains(string(html), "<span") {
+		t.Errorf("code is not highlighted: %s", html)
+	}
+	long := "```go\n" + strings.Repeat("f(x)\n", 1000) + "```\n"
+	for _, text := range []string{long, short, strings.Repeat(short, 100)} {
+		if html := r.markdown(text); strings.Contains(string(html), "<span") {
+			t.Errorf("code is highlighted after the time for it: %.200s", html)
+		}
+	}
+	if calls > 40 {
+		t.Errorf("highlighting took %d tokens", calls)
+	}
+}
+
+// BenchmarkHostileCode renders the longest text of an entry, of code blocks that take a
+// lexer exponential time.
+func BenchmarkHostileCode(b *testing.B) {
+	hostile := strings.Repeat("```go\n\""+strings.Repeat(`\`, 60)+"\n```\n", maxText/72)
+	for b.Loop() {
+		newRenderer(highlightTime, time.Now).markdown(hostile)
 	}
 }
 

@@ -108,7 +108,7 @@ func branches(all []display.TreeNode) (levels []int, firsts []bool) {
 
 // describe sets the texts of nodes.
 func (s *source) describe(ctx context.Context, nodes map[string]*node) error {
-	entries := newEntryReader(s.d, s.base)
+	entries := newEntryReader(s.d, s.base, highlightTime)
 	return s.EachEntry(ctx, s.id, func(line []byte) error {
 		e, err := s.d.Entry(line)
 		n := nodes[e.ID]
