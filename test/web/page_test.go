@@ -9,6 +9,7 @@ import (
 
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/internal/testkit"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 // message is entry i of a session of pi, after entry i-1.
@@ -112,6 +113,37 @@ func TestSignInOverHTTP(t *testing.T) {
 	eval[bool](t, b, `fetch("/signout", { method: "POST" }).then(() => scrollTo(0, document.documentElement.scrollHeight)).then(() => true)`)
 	b.await(t, `document.querySelector(".chunk[data-tries]")`)
 	testkit.Equal(t, "forms in the transcript", 0, eval[int](t, b, `document.querySelectorAll("#transcript form").length`))
+}
+
+// A session that changes stays at its place in a list by name, and is the first in a list
+// by time. More of a list that cannot be loaded stays a link.
+func TestListKeepsItsOrder(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	b := open(t, n.Base)
+	const count = 120
+	for i := range count {
+		importFile(t, n, session(fmt.Sprintf("list-%06d", i), 1))
+	}
+	for list, err := n.List(t.Context(), catalog.Filter{Limit: 1000}); len(list.Sessions) < count; list, err = n.List(t.Context(), catalog.Filter{Limit: 1000}) {
+		testkit.Must(t, err) // until the node's directory has read the sessions
+	}
+	place := func() int {
+		b.await(t, `document.querySelector("[data-key=list-000005].fresh")`)
+		return eval[int](t, b, `[...document.querySelectorAll(".row")].findIndex((r) => r.dataset.key === "list-000005")`)
+	}
+	for i, sort := range []string{"created", "modified"} {
+		b.visit(t, n.Base+"/?sort="+sort)
+		// The first try to load more fails, the next one does not.
+		eval[bool](t, b, `window.load = window.load || fetch, window.fetch = () => (window.fetch = load, load("/sessions/none")), scrollTo(0, document.documentElement.scrollHeight), true`)
+		b.await(t, `window.fetch === load && document.querySelector(".more:not([data-state])")`)
+		eval[bool](t, b, `scrollTo(0, 0), true`)
+		b.await(t, fmt.Sprintf(`scrollTo(0, scrollY ? 0 : document.documentElement.scrollHeight), document.querySelectorAll(".row").length === %d`, count))
+		n.append(t, "list-000005", message(i+1, "user", "text"))
+		if got := place(); (got == 0) != (sort == "modified") {
+			t.Errorf("by %s, the session that changed has place %d", sort, got)
+		}
+	}
 }
 
 func TestKeysMoveAndUnfold(t *testing.T) {

@@ -281,15 +281,15 @@ if (transcript?.dataset.live) follow();
 const rows = $(".rows");
 
 function followRows() {
+  const newestFirst = ["", "modified"].includes(new URLSearchParams(location.search).get("sort") ?? "");
   const find = (key) => $(`[data-key="${CSS.escape(key)}"]`, rows);
   const row = (e) => {
     const row = prepare(fragment(e.data)).firstElementChild;
     const old = find(row.dataset.key);
     if (old?.classList.contains("current")) row.classList.add("current");
     row.classList.add("fresh");
-    old?.remove();
-    if (old && new URLSearchParams(location.search).get("sort")) rows.insertBefore(row, rows.children[0]);
-    else rows.prepend(row);
+    if (old && !newestFirst) old.replaceWith(row);
+    else { old?.remove(); rows.prepend(row); }
     $(".empty")?.remove();
   };
   const gone = (e) => find(e.data)?.remove();
@@ -303,7 +303,9 @@ const more = new IntersectionObserver(async (changes) => {
   if (!link || link.dataset.state) return;
   link.dataset.state = "loading";
   try {
-    const page = new DOMParser().parseFromString(await (await fetch(link.href)).text(), "text/html");
+    const answer = await fetch(link.href);
+    if (!answer.ok || answer.redirected) throw new Error(answer.statusText);
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     for (const name of [".rows", ".hits", ".tree"]) {
       const to = $(name), from = $(name, page);
       if (!to || !from) continue;
