@@ -87,6 +87,7 @@ type file struct {
 type change struct {
 	edits.FileEdit
 	HTML template.HTML
+	Cut  int // bytes that are left out
 }
 
 // maxEdits bounds the edits of one file that a page shows, maxFiles the files, and
@@ -106,17 +107,20 @@ func (p *page) edits(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return p.show(w, r, http.StatusOK, "edits.html", editsPage{s, filesOf(all.Edits), all.Total - len(all.Edits)})
+	files, more := filesOf(all.Edits)
+	return p.show(w, r, http.StatusOK, "edits.html", editsPage{s, files, more + all.Total - len(all.Edits)})
 }
 
-// filesOf groups edits by file, in the order of their first edits.
-func filesOf(all []edits.FileEdit) (files []file) {
+// filesOf groups edits by file, in the order of their first edits. It returns how many
+// edits it leaves out because they are of too many files.
+func filesOf(all []edits.FileEdit) (files []file, more int) {
 	at := map[string]int{}
 	size := 0
 	for _, c := range all {
 		i, known := at[c.Path]
 		if !known {
 			if len(files) == maxFiles {
+				more++
 				continue
 			}
 			i = len(files)
@@ -124,47 +128,45 @@ func filesOf(all []edits.FileEdit) (files []file) {
 			files = append(files, file{Path: c.Path})
 		}
 		f := &files[i]
-		html, added, removed := editHTML(c.Edit)
+		d, added, removed := diffOf(c.Edit)
 		if !c.Failed && !c.Open {
 			f.Added += added
 			f.Removed += removed
 		}
+		html := d.html()
 		if size += len(html); len(f.Edits) == maxEdits || size > maxEditBytes {
 			f.More++
 			continue
 		}
-		f.Edits = append(f.Edits, change{c, html})
+		f.Edits = append(f.Edits, change{c, html, d.cut})
 	}
-	return files
+	return files, more
 }
 
-// editHTML shows an edit as a diff, and counts its lines.
-func editHTML(e item.Edit) (html template.HTML, added, removed int) {
-	var b strings.Builder
+// A diff is the lines of an edit as HTML, up to maxText bytes of them.
+type diff struct {
+	b    strings.Builder
+	size int // bytes of the lines
+	cut  int // bytes that are left out
+}
+
+// diffOf returns an edit as a diff, and the numbers of its lines, also of those left out.
+// Of two texts, it has the lines with which both begin or end once.
+func diffOf(e item.Edit) (d diff, added, removed int) {
 	if e.Patch != "" {
-		text, _ := clip(e.Patch)
-		for l := range strings.SplitSeq(visible(text), "\n") {
+		for l := range strings.SplitSeq(e.Patch, "\n") {
 			switch {
 			case strings.HasPrefix(l, "+"):
-				added += diffLine(&b, "ins", "+ ", l[1:])
+				added += d.add("ins", "+ ", l[1:])
 			case strings.HasPrefix(l, "-"):
-				removed += diffLine(&b, "del", "- ", l[1:])
+				removed += d.add("del", "- ", l[1:])
 			default:
-				diffLine(&b, "span", "  ", strings.TrimPrefix(l, " "))
+				d.add("span", "  ", strings.TrimPrefix(l, " "))
 			}
 		}
-	} else {
-		before, _ := clip(e.Old)
-		after, _ := clip(e.New)
-		added, removed = diffLines(&b, before, after)
+		return d, added, removed
 	}
-	return template.HTML(`<pre class="code diff" tabindex="0">` + b.String() + `</pre>`), added, removed // #nosec G203 -- escaped by diffLine
-}
-
-// diffLines writes the lines of before and of after, those once that both begin or end
-// with, and counts the others.
-func diffLines(b *strings.Builder, before, after string) (added, removed int) {
-	x, y := linesOf(before), linesOf(after)
+	x, y := linesOf(e.Old), linesOf(e.New)
 	begin, end := 0, 0
 	for begin < min(len(x), len(y)) && x[begin] == y[begin] {
 		begin++
@@ -172,17 +174,11 @@ func diffLines(b *strings.Builder, before, after string) (added, removed int) {
 	for end < min(len(x), len(y))-begin && x[len(x)-1-end] == y[len(y)-1-end] {
 		end++
 	}
-	write := func(tag, sign string, lines []string) (n int) {
-		for _, l := range lines {
-			n += diffLine(b, tag, sign, l)
-		}
-		return n
-	}
-	write("span", "  ", x[:begin])
-	removed = write("del", "- ", x[begin:len(x)-end])
-	added = write("ins", "+ ", y[begin:len(y)-end])
-	write("span", "  ", x[len(x)-end:])
-	return added, removed
+	d.add("span", "  ", x[:begin]...)
+	removed = d.add("del", "- ", x[begin:len(x)-end]...)
+	added = d.add("ins", "+ ", y[begin:len(y)-end]...)
+	d.add("span", "  ", x[len(x)-end:]...)
+	return d, added, removed
 }
 
 // linesOf returns the lines of a text, none of an empty one.
@@ -190,10 +186,24 @@ func linesOf(text string) []string {
 	if text == "" {
 		return nil
 	}
-	return strings.Split(strings.TrimSuffix(visible(text), "\n"), "\n")
+	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 }
 
-func diffLine(b *strings.Builder, tag, sign, line string) int {
-	b.WriteString("<" + tag + ">" + sign + template.HTMLEscapeString(line) + "\n</" + tag + ">")
-	return 1
+// add adds lines and returns their number.
+func (d *diff) add(tag, sign string, lines ...string) int {
+	for _, l := range lines {
+		if d.size >= maxText {
+			d.cut += len(l) + 1
+			continue
+		}
+		shown, cut := clipAt(l, maxText-d.size)
+		d.size += len(l) + 1
+		d.cut += cut
+		d.b.WriteString("<" + tag + ">" + sign + template.HTMLEscapeString(visible(shown)) + "\n</" + tag + ">")
+	}
+	return len(lines)
+}
+
+func (d *diff) html() template.HTML {
+	return template.HTML(`<pre class="code diff" tabindex="0">` + d.b.String() + `</pre>`) // #nosec G203 -- escaped by add
 }

@@ -36,21 +36,46 @@ func TestDiffShowsBothSides(t *testing.T) {
 	}
 }
 
+// editing returns entry i of a session, a call of a tool.
+func editing(i int, name, args string) string {
+	return fmt.Sprintf(`{"type":"message","id":"e%d","parentId":"e%d","timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"c%d","name":%q,"arguments":%s}],"timestamp":1}}`, i, i-1, i, name, args)
+}
+
+// A long edit is cut, on the transcript and among the changes. Both say so, and the
+// numbers of lines are those of the whole edit. So it is with many blocks of a result.
+func TestLongEditsAndResultsSayWhatIsCut(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	n.make("long-000001", "edit")
+	const lines, blocks = 30_000, 600
+	result := `{"type":"message","id":"e2","parentId":"e1","timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"toolResult","toolCallId":"c1","toolName":"write","content":[` +
+		strings.Repeat(`{"type":"text","text":"x"},`, blocks-1) + `{"type":"text","text":"the end"}],"isError":false,"timestamp":1}}`
+	for _, line := range []string{editing(1, "write", `{"path":"b.go","content":"`+strings.Repeat(`line\n`, lines)+`"}`), result} {
+		_, err := n.Append(t.Context(), "long-000001", []byte(line+"\n"), client.AppendOptions{})
+		testkit.Must(t, err)
+	}
+	_, body := n.get("/sessions/long-000001/edits", rootToken)
+	if !strings.Contains(body, fmt.Sprintf("+%d", lines)) || !strings.Contains(body, "are not shown") || strings.Count(body, "<ins>") > lines/2 {
+		t.Errorf("a file of %d lines is shown as %.3000s", lines, body)
+	}
+	_, body = n.get("/sessions/long-000001", rootToken)
+	if !strings.Contains(body, "are not shown") || strings.Count(body, "<ins>") > lines/2 || !strings.Contains(body, "<b>and more blocks</b> 100") {
+		t.Errorf("the call is shown as %.3000s", body)
+	}
+}
+
 func TestChangesAreShownByFile(t *testing.T) {
 	t.Parallel()
 	n := start(t)
-	call := func(i int, name, args string) string {
-		return fmt.Sprintf(`{"type":"message","id":"e%d","parentId":"e%d","timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"c%d","name":%q,"arguments":%s}],"timestamp":1}}`, i, i-1, i, name, args)
-	}
 	result := func(i, of int, failed bool) string {
 		return fmt.Sprintf(`{"type":"message","id":"e%d","parentId":"e%d","timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"toolResult","toolCallId":"c%d","toolName":"x","content":[],"isError":%v,"timestamp":1}}`, i, i-1, of, failed)
 	}
 	n.make("ours-000001", "edit")
 	for _, line := range []string{
-		call(1, "edit", `{"path":"<b>a.go","oldText":"one\ntwo\nthree","newText":"one\n2\n2b\nthree"}`), result(2, 1, false),
-		call(3, "edit", `{"path":"<b>a.go","oldText":"x","newText":"never"}`), result(4, 3, true),
-		call(5, "write", `{"path":"b.go","content":"all\nof it\n"}`), result(6, 5, false),
-		call(7, "bash", `{"command":"rm c.go"}`), call(8, "edit", `{"path":"d.go","oldText":"p","newText":"q"}`),
+		editing(1, "edit", `{"path":"<b>a.go","oldText":"one\ntwo\nthree","newText":"one\n2\n2b\nthree"}`), result(2, 1, false),
+		editing(3, "edit", `{"path":"<b>a.go","oldText":"x","newText":"never"}`), result(4, 3, true),
+		editing(5, "write", `{"path":"b.go","content":"all\nof it\n"}`), result(6, 5, false),
+		editing(7, "bash", `{"command":"rm c.go"}`), editing(8, "edit", `{"path":"d.go","oldText":"p","newText":"q"}`),
 	} {
 		_, err := n.Append(t.Context(), "ours-000001", []byte(line+"\n"), client.AppendOptions{})
 		testkit.Must(t, err)

@@ -192,7 +192,7 @@ func (r *entryReader) message(out *entry, it *item.Item) {
 func (r *entryReader) blocks(out *entry, bs []item.Block, system bool) {
 	for i := range bs {
 		if len(out.Blocks) >= maxBlocks {
-			out.Blocks = append(out.Blocks, &block{Kind: "mark", Label: "and more blocks", Gist: strconv.Itoa(len(bs) - i)})
+			out.Blocks = append(out.Blocks, moreBlocks(len(bs)-i))
 			return
 		}
 		b := &bs[i]
@@ -210,6 +210,11 @@ func (r *entryReader) blocks(out *entry, bs []item.Block, system bool) {
 			}
 		}
 	}
+}
+
+// moreBlocks says that n blocks are left out.
+func moreBlocks(n int) *block {
+	return &block{Kind: "mark", Label: "and more blocks", Gist: strconv.Itoa(n)}
 }
 
 // block shows a text, a thought or an image.
@@ -255,6 +260,7 @@ func (r *entryReader) result(out *entry, b *item.Block) {
 	shown := &block{Kind: "result", Label: line(b.Name, 80), CallID: b.ID, Failed: b.Failed, Entry: out.ID}
 	for i := range b.Blocks {
 		if len(shown.Inner) >= maxBlocks {
+			shown.Inner = append(shown.Inner, moreBlocks(len(b.Blocks)-i))
 			break
 		}
 		if inner := r.block(out, &b.Blocks[i], string(item.RoleTool)); inner != nil {
@@ -293,12 +299,14 @@ func took(d time.Duration) string {
 func (r *entryReader) arguments(name string, raw json.RawMessage) (template.HTML, int) {
 	if tool, ok := r.edits[name]; ok {
 		var all template.HTML
+		cut := 0
 		for _, e := range tool.Edits(raw) {
-			html, _, _ := editHTML(e)
-			all += html
+			d, _, _ := diffOf(e)
+			all += d.html()
+			cut += d.cut
 		}
 		if all != "" {
-			return all, 0
+			return all, cut
 		}
 	}
 	var members map[string]json.RawMessage

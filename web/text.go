@@ -10,7 +10,7 @@ import (
 	"github.com/sesslog/sesslog/internal/humantime"
 )
 
-// maxText bounds a text on a page, in bytes. All of it is in the raw entry.
+// maxText bounds a text, in bytes. A page has a link to the raw entry, an export does not.
 const maxText = 64 << 10
 
 // clip cuts a text at maxText, and returns how many bytes are left out.
