@@ -113,7 +113,7 @@ func (r *entryReader) add(out *entry, it *item.Item) {
 		r.message(out, it)
 	case item.Note:
 		if !it.Hidden {
-			out.speak("note", it.Type)
+			out.speak("note", line(it.Type, 40))
 			r.blocks(out, it.Blocks, false)
 		}
 	case item.Compaction:

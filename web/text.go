@@ -37,7 +37,10 @@ func line(s string, most int) string {
 // visible replaces characters that a page would not show, or that change the order of
 // the text around them, such as a right-to-left override.
 func visible(s string) string {
+	var last rune
 	return strings.Map(func(r rune) rune {
+		before := last
+		last = r
 		switch {
 		case r == '\n' || r == '\t' || r == '\r':
 			return r
@@ -49,6 +52,8 @@ func visible(s string) string {
 			return 0xfffd
 		case r == 0x200b, r >= 0x2060 && r <= 0x2064, r == 0xfeff, r >= 0xe0000 && r <= 0xe007f: // no width; tags can hide whole texts
 			return 0xfffd
+		case r >= 0xe0100 && r <= 0xe01ef, r >= 0xfe00 && r <= 0xfe0d, r|1 == 0xfe0f && before|1 == 0xfe0f:
+			return 0xfffd // variation selectors can, too; an emoji needs one of the last two
 		}
 		return r
 	}, s)

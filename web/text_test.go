@@ -23,6 +23,8 @@ func TestANSI(t *testing.T) {
 		"\x1b[31":                                  "",
 		"a\x00\u202eb":                             "a␀\ufffdb",
 		"a\u200b\U000e0041b":                       "a\ufffd\ufffdb",
+		"a\ufe00\ufe0d\U000e0100\U000e01efb":       "a\ufffd\ufffd\ufffd\ufffdb",
+		"\u2764\ufe0f 1\ufe0f\u20e3 x\ufe0e\ufe0f": "\u2764\ufe0f 1\ufe0f\u20e3 x\ufe0e\ufffd",
 	} {
 		if got := string(ansi(in)); got != want {
 			t.Errorf("ansi(%q) = %q, want %q", in, got, want)

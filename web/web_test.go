@@ -236,6 +236,7 @@ func TestHostileTextsStayTexts(t *testing.T) {
 		add("message", `"message":{"role":"assistant","content":[{"type":"thinking","thinking":`+q+`},{"type":"text","text":`+q+`},{"type":"toolCall","id":`+quoted(text+fmt.Sprint(i))+`,"name":`+q+`,"arguments":{"command":`+q+`,"oldText":`+q+`,"newText":"x"}}],"api":"x","provider":`+q+`,"model":`+q+`,"stopReason":"error","errorMessage":`+q+`,"timestamp":1}`)
 		add("message", `"message":{"role":"toolResult","toolCallId":`+quoted(text+fmt.Sprint(i))+`,"toolName":`+q+`,"content":[{"type":"text","text":`+q+`},{"type":"image","data":"PHN2Zz48L3N2Zz4=","mimeType":`+q+`}],"isError":true,"timestamp":1}`)
 		add("session_info", `"name":`+q)
+		add("custom_message", `"customType":`+q+`,"content":`+q+`,"display":true`)
 		add("compaction", `"summary":`+q+`,"firstKeptEntryId":"x","tokensBefore":1`)
 	}
 	_, err := n.Import(t.Context(), strings.NewReader(b.String()), int64(b.Len()), client.ImportOptions{})
