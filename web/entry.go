@@ -82,7 +82,7 @@ type entryReader struct {
 
 func newEntryReader(d core.Dialect, base string, highlight time.Duration) *entryReader {
 	image := func(entry string, n int, _ *item.Block) template.URL {
-		return template.URL(base + "/image?" + url.Values{"entry": {entry}, "n": {strconv.Itoa(n)}}.Encode()) // #nosec G203 -- escaped
+		return template.URL(base + "/image?" + url.Values{"entry": {entry}, "n": {strconv.Itoa(n)}, "dialect": {d.Name()}}.Encode()) // #nosec G203 -- escaped
 	}
 	return &entryReader{dialect: d, base: base, image: image, calls: map[string]*block{}, edits: optional.EditTools(d), htmlRenderer: newRenderer(highlight, time.Now)}
 }

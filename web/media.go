@@ -42,7 +42,7 @@ func (p *page) raw(w http.ResponseWriter, r *http.Request) error {
 // image serves an image of an entry. It is read through the entry, so that a token for
 // some sessions reads those of these sessions only.
 func (p *page) image(w http.ResponseWriter, r *http.Request) error {
-	src, err := p.source(r)
+	src, err := p.partSource(r)
 	if err != nil {
 		return err
 	}

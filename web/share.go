@@ -149,7 +149,7 @@ func (p *page) openShare(w http.ResponseWriter, r *http.Request) error {
 	} else if err != nil {
 		return err
 	}
-	path := "/shared/" + url.PathEscape(link)
+	path := sharedBase(link)
 	setCookie(w, r, shareCookie, path, key, 30*24*60*60)
 	http.Redirect(w, r, path, http.StatusSeeOther)
 	return nil

@@ -2,17 +2,25 @@ package web_test
 
 import (
 	"bufio"
+	"bytes"
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
+
+	"golang.org/x/net/html"
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/access"
 	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/api/server"
+	"github.com/sesslog/sesslog/internal/nodetest"
 	"github.com/sesslog/sesslog/internal/testkit"
+	"github.com/sesslog/sesslog/web"
 )
 
 // post sends a form as the bearer of a token.
@@ -124,6 +132,56 @@ func TestSharedPageFollowsUntilItIsRevoked(t *testing.T) {
 	}
 	if res, body := n.get(path, "", as(cookie)...); res.StatusCode != http.StatusUnauthorized || strings.Contains(body, "text") && strings.Contains(body, "the first text") {
 		t.Errorf("a revoked link: %s %s", res.Status, body)
+	}
+}
+
+// A part of a transcript and an image cost one call of the API, which reads the entries.
+// In particular, they summarize no session.
+func TestPartsReadOnlyTheirEntries(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var calls []string
+	n := node{nodetest.Start(t, nodetest.Config{Serve: func(c *server.Config) {
+		c.Token = rootToken
+		c.Page = func(api http.Handler) http.Handler {
+			return web.New("", c.Memory)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				mu.Lock()
+				calls = append(calls, r.URL.Path)
+				mu.Unlock()
+				api.ServeHTTP(w, r)
+			}))
+		}
+	}}), t}
+	demo, err := os.ReadFile("../test/web/testdata/demo.jsonl")
+	testkit.Must(t, err)
+	made, err := n.Import(t.Context(), bytes.NewReader(demo), int64(len(demo)), client.ImportOptions{})
+	testkit.Must(t, err)
+	path, _, cookie := n.share(string(made.ID), "")
+	for base, want := range map[string]string{"/sessions/" + string(made.ID): "/v1/sessions/" + string(made.ID) + "/entries", path: "/v1/shared/entries"} {
+		header := as(cookie)
+		if base != path {
+			header = []string{"Cookie", "sesslog=" + rootToken}
+		}
+		_, body := n.get(base+"?from=0", "", header...)
+		image, dialect := regexp.MustCompile(`src="(/[^"]+/image[^"]+)"`).FindStringSubmatch(body), regexp.MustCompile(`data-dialect="(\w+)"`).FindStringSubmatch(body)
+		if image == nil || dialect == nil {
+			t.Fatalf("%s has no image: %s", base, body)
+		}
+		for _, part := range []string{html.UnescapeString(image[1]), base + "/entries?from=0&to=3&dialect=" + dialect[1]} {
+			mu.Lock()
+			calls = nil
+			mu.Unlock()
+			res, body := n.get(part, "", header...)
+			if res.StatusCode != http.StatusOK {
+				t.Errorf("%s: %s %s", part, res.Status, body)
+			}
+			mu.Lock()
+			testkit.Equal(t, part, []string{want}, calls)
+			mu.Unlock()
+			if res, _ := n.get(part, ""); res.StatusCode == http.StatusOK {
+				t.Errorf("%s without a token: %s", part, res.Status)
+			}
+		}
 	}
 }
 

@@ -26,6 +26,9 @@ type source struct {
 // sessionBase is the address of the pages of a session.
 func sessionBase(id core.SessionID) string { return "/sessions/" + url.PathEscape(string(id)) }
 
+// sharedBase is the address of the pages of a share link.
+func sharedBase(link string) string { return "/shared/" + url.PathEscape(link) }
+
 // source returns the session of a request: the one in its path, or that of its share
 // link.
 func (p *page) source(r *http.Request) (*source, error) {
@@ -38,7 +41,21 @@ func (p *page) source(r *http.Request) (*source, error) {
 		return nil, err
 	}
 	row := catalog.Row{ID: shown.Session, Dialect: shown.Dialect, CWD: shown.CWD, Summary: shown.Summary}
-	return p.with(&source{Client: c, row: row, base: "/shared/" + url.PathEscape(link)})
+	return p.with(&source{Client: c, row: row, base: sharedBase(link)})
+}
+
+// partSource is source for a part of a page or an image, whose address has the dialect, so
+// that the session needs no summary. The caller must read entries, which checks the rights.
+func (p *page) partSource(r *http.Request) (*source, error) {
+	link, id, dialect := r.PathValue("share"), r.PathValue("id"), r.FormValue("dialect")
+	if dialect == "" {
+		return p.source(r)
+	}
+	s := &source{Client: p.client(r), row: catalog.Row{ID: core.SessionID(id), Dialect: dialect}, id: id, base: sessionBase(core.SessionID(id))}
+	if link != "" {
+		s.base = sharedBase(link)
+	}
+	return p.with(s)
 }
 
 // sourceOf returns the session called id.

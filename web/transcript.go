@@ -179,13 +179,17 @@ func (p *page) chunk(w http.ResponseWriter, r *http.Request) error {
 	if err != nil || err2 != nil || from < 0 || to <= from || to > maxNumber {
 		return fmt.Errorf("from and to must be numbers of entries, at most %d: %w", maxNumber, core.ErrInvalid)
 	}
-	src, err := p.source(r)
-	if err != nil {
-		return err
-	}
 	if to-from > chunkSize {
+		src, err := p.source(r)
+		if err != nil {
+			return err
+		}
 		s := session{Head: cmp.Or(src.view(r).Head, core.MainHead), Leaf: src.view(r).Leaf}
 		return p.show(w, r, http.StatusOK, "chunks", parts(s.query(), from, to))
+	}
+	src, err := p.partSource(r)
+	if err != nil {
+		return err
 	}
 	got, err := src.read(r.Context(), src.view(r), from, to-from)
 	if err != nil {

@@ -93,6 +93,7 @@ async function load(chunk) {
   const q = new URLSearchParams(transcript.dataset.query);
   q.set("from", chunk.dataset.from);
   q.set("to", chunk.dataset.to);
+  q.set("dialect", transcript.dataset.dialect);
   try {
     const answer = await fetch(transcript.dataset.base + "entries?" + q);
     if (!answer.ok || answer.redirected) throw new Error(answer.statusText); // redirected to the sign-in
