@@ -38,7 +38,7 @@ func (p *page) diff(w http.ResponseWriter, r *http.Request) error {
 	}
 	view := diffPage{session: s, With: r.FormValue("with"), WithHead: r.FormValue("withHead"), WithLeaf: r.FormValue("withLeaf")}
 	if view.With+view.WithHead+view.WithLeaf == "" {
-		return p.show(w, r, http.StatusOK, "diff.html", view)
+		return p.show(w, http.StatusOK, "diff.html", view)
 	}
 	other := src
 	if view.With != "" {
@@ -64,7 +64,7 @@ func (p *page) diff(w http.ResponseWriter, r *http.Request) error {
 		name := join(" ", cmp.Or(one.row.ShortID, one.id), cmp.Or(path.Leaf, path.Head))
 		view.Sides = append(view.Sides, side{Name: name, Href: one.base + "?" + q.Encode(), Total: total, Entries: got.Entries, More: max(0, total-chunkSize)})
 	}
-	return p.show(w, r, http.StatusOK, "diff.html", view)
+	return p.show(w, http.StatusOK, "diff.html", view)
 }
 
 // An editsPage shows what the agent's tools changed, by file.
@@ -108,7 +108,7 @@ func (p *page) edits(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	files, more := filesOf(all.Edits)
-	return p.show(w, r, http.StatusOK, "edits.html", editsPage{s, files, more + all.Total - len(all.Edits)})
+	return p.show(w, http.StatusOK, "edits.html", editsPage{s, files, more + all.Total - len(all.Edits)})
 }
 
 // filesOf groups edits by file, in the order of their first edits. It returns how many

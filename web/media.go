@@ -67,7 +67,7 @@ func (p *page) image(w http.ResponseWriter, r *http.Request) error {
 		return fmt.Errorf("the image is of a type that a page does not show; it is in the raw entry: %w", core.ErrNotFound)
 	}
 	w.Header().Set("Content-Type", kind)
-	w.Header().Set("Cache-Control", "private, max-age=3600")
+	w.Header().Set("Cache-Control", "private, max-age=60") // the entry may be redacted
 	_, err = w.Write(data)
 	return err
 }

@@ -81,7 +81,7 @@ func (p *page) sessions(w http.ResponseWriter, r *http.Request) error {
 		live.Set("at", string(list.Mark))
 		view.Live = "/live?" + live.Encode()
 	}
-	return p.show(w, r, http.StatusOK, "sessions.html", view)
+	return p.show(w, http.StatusOK, "sessions.html", view)
 }
 
 func cloned(q url.Values) url.Values {

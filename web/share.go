@@ -97,7 +97,7 @@ func (p *page) showShare(w http.ResponseWriter, r *http.Request, status int, mad
 			return err
 		}
 	}
-	return p.show(w, r, status, "share.html", view)
+	return p.show(w, status, "share.html", view)
 }
 
 // lifetimes are the choices of how long a link is valid.
@@ -133,7 +133,7 @@ func (p *page) unshare(w http.ResponseWriter, r *http.Request) error {
 func (p *page) shared(w http.ResponseWriter, r *http.Request) error {
 	err := p.transcript(w, r)
 	if unauthorized(err) {
-		return p.show(w, r, http.StatusUnauthorized, "open.html", "")
+		return p.show(w, http.StatusUnauthorized, "open.html", "")
 	}
 	return err
 }
@@ -145,7 +145,7 @@ func (p *page) openShare(w http.ResponseWriter, r *http.Request) error {
 	c := p.client(r)
 	c.Token = cmp.Or(key, "none")
 	if s, err := c.Shared(r.Context()); unauthorized(err) || err == nil && s.ID != link {
-		return p.show(w, r, http.StatusUnauthorized, "open.html", "This link is not valid: it was revoked, it expired, or it is incomplete.")
+		return p.show(w, http.StatusUnauthorized, "open.html", "This link is not valid: it was revoked, it expired, or it is incomplete.")
 	} else if err != nil {
 		return err
 	}

@@ -175,6 +175,9 @@ func TestPartsReadOnlyTheirEntries(t *testing.T) {
 			if res.StatusCode != http.StatusOK {
 				t.Errorf("%s: %s %s", part, res.Status, body)
 			}
+			if keep := res.Header.Get("Cache-Control"); keep != "no-store" && keep != "private, max-age=60" {
+				t.Errorf("%s is kept: %s", part, keep)
+			}
 			mu.Lock()
 			testkit.Equal(t, part, []string{want}, calls)
 			mu.Unlock()

@@ -64,7 +64,7 @@ func ownRequest(r *http.Request) bool {
 }
 
 func (p *page) signInForm(w http.ResponseWriter, r *http.Request) error {
-	return p.show(w, r, http.StatusOK, "signin.html", signIn{Back: backOf(r)})
+	return p.show(w, http.StatusOK, "signin.html", signIn{Back: backOf(r)})
 }
 
 type signIn struct {
@@ -78,7 +78,7 @@ func (p *page) signIn(w http.ResponseWriter, r *http.Request) error {
 	c.Token = token
 	_, err := c.Whoami(r.Context())
 	if e, ok := errors.AsType[*client.Error](err); ok && e.Detail.Status == http.StatusUnauthorized {
-		return p.show(w, r, http.StatusUnauthorized, "signin.html", signIn{backOf(r), "The node does not accept this token."})
+		return p.show(w, http.StatusUnauthorized, "signin.html", signIn{backOf(r), "The node does not accept this token."})
 	}
 	if err != nil {
 		return err

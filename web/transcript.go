@@ -112,7 +112,7 @@ func (p *page) transcript(w http.ResponseWriter, r *http.Request) error {
 			t.Live += "&head=" + url.QueryEscape(s.Head)
 		}
 	}
-	return p.show(w, r, http.StatusOK, "transcript.html", &t)
+	return p.show(w, http.StatusOK, "transcript.html", &t)
 }
 
 // choose reads the entries to begin with: those around an entry, those from a number
@@ -185,7 +185,7 @@ func (p *page) chunk(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		s := session{Head: cmp.Or(src.view(r).Head, core.MainHead), Leaf: src.view(r).Leaf}
-		return p.show(w, r, http.StatusOK, "chunks", parts(s.query(), from, to))
+		return p.show(w, http.StatusOK, "chunks", parts(s.query(), from, to))
 	}
 	src, err := p.partSource(r)
 	if err != nil {
@@ -195,7 +195,7 @@ func (p *page) chunk(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return p.show(w, r, http.StatusOK, "entries", got.Entries)
+	return p.show(w, http.StatusOK, "entries", got.Entries)
 }
 
 // A position is how far a page that follows a head is.

@@ -85,7 +85,7 @@ func (p *page) tree(w http.ResponseWriter, r *http.Request) error {
 	if err := src.describe(r.Context(), shown); err != nil {
 		return err
 	}
-	return p.show(w, r, http.StatusOK, "tree.html", view)
+	return p.show(w, http.StatusOK, "tree.html", view)
 }
 
 // branches returns how many branches are between the root and each node, and
@@ -152,7 +152,7 @@ func (p *page) usage(w http.ResponseWriter, r *http.Request) error {
 	if view.Chart, err = src.chart(r.Context()); err != nil {
 		return err
 	}
-	return p.show(w, r, http.StatusOK, "usage.html", view)
+	return p.show(w, http.StatusOK, "usage.html", view)
 }
 
 // A searchPage shows the entries that a search finds.
@@ -184,7 +184,7 @@ func (p *page) search(w http.ResponseWriter, r *http.Request) error {
 		if _, err := c.Whoami(r.Context()); err != nil {
 			return err
 		}
-		return p.show(w, r, http.StatusOK, "search.html", view)
+		return p.show(w, http.StatusOK, "search.html", view)
 	}
 	found, err := c.Search(r.Context(), q)
 	if err != nil {
@@ -200,7 +200,7 @@ func (p *page) search(w http.ResponseWriter, r *http.Request) error {
 		}
 		view.Next = "/search?" + next.Encode()
 	}
-	return p.show(w, r, http.StatusOK, "search.html", view)
+	return p.show(w, http.StatusOK, "search.html", view)
 }
 
 // pieces cuts a text before and after each match.
@@ -232,5 +232,5 @@ func (p *page) health(w http.ResponseWriter, r *http.Request) error {
 	if view.Present, err = c.Presence(r.Context()); err != nil && !errors.Is(err, core.ErrNotFound) { // a node may keep none
 		return err
 	}
-	return p.show(w, r, http.StatusOK, "health.html", view)
+	return p.show(w, http.StatusOK, "health.html", view)
 }

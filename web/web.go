@@ -160,12 +160,11 @@ func (p *page) limited(f func(http.ResponseWriter, *http.Request) error) http.Ha
 
 // readForm reads the form of a request, which has sendTimeout to arrive.
 func readForm(w http.ResponseWriter, r *http.Request) error {
-	if r.Body == nil || r.Body == http.NoBody {
-		return r.ParseForm()
-	}
 	rc := http.NewResponseController(w)
-	_ = rc.SetReadDeadline(time.Now().Add(sendTimeout)) // also for what is not a form
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if r.Body != nil && r.Body != http.NoBody {
+		_ = rc.SetReadDeadline(time.Now().Add(sendTimeout)) // also for what is not a form
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	}
 	if err := r.ParseForm(); err != nil {
 		return fmt.Errorf("the form cannot be read: %w: %w", err, core.ErrInvalid)
 	}
@@ -226,21 +225,16 @@ func (p *page) fail(w http.ResponseWriter, r *http.Request, err error) {
 		w.Header().Set("Retry-After", "1")
 	}
 	answer := &buffered{ResponseWriter: w}
-	if p.show(answer, r, status, "error.html", d) == nil {
+	if p.show(answer, status, "error.html", d) == nil {
 		_ = answer.send()
 	}
 }
 
-// show renders a page.
-func (p *page) show(w http.ResponseWriter, r *http.Request, status int, name string, data any) error {
-	var out bytes.Buffer
-	if err := templates().ExecuteTemplate(&out, name, data); err != nil {
-		return err
-	}
+// show renders a page to a buffered response.
+func (p *page) show(w http.ResponseWriter, status int, name string, data any) error {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, err := out.WriteTo(w)
-	return err
+	return templates().ExecuteTemplate(w, name, data)
 }
 
 // file serves the script, the style sheet and the icon.

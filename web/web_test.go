@@ -310,6 +310,15 @@ func TestEveryAnswerForbidsForeignCode(t *testing.T) {
 	}
 }
 
+func TestInvalidQueryIsABadRequest(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	for _, path := range []string{"/?text=%zz", "/search?q=%zz", "/sessions/none?entry=%zz"} {
+		res, _ := n.get(path, rootToken)
+		testkit.Equal(t, path, http.StatusBadRequest, res.StatusCode)
+	}
+}
+
 func TestLargeTextsAreCut(t *testing.T) {
 	t.Parallel()
 	n := start(t)
