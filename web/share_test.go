@@ -17,10 +17,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/access"
 	"github.com/sesslog/sesslog/api/client"
-	"github.com/sesslog/sesslog/api/server"
-	"github.com/sesslog/sesslog/internal/nodetest"
 	"github.com/sesslog/sesslog/internal/testkit"
-	"github.com/sesslog/sesslog/web"
 )
 
 // post sends a form as the bearer of a token.
@@ -141,17 +138,12 @@ func TestPartsReadOnlyTheirEntries(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var calls []string
-	n := node{nodetest.Start(t, nodetest.Config{Serve: func(c *server.Config) {
-		c.Token = rootToken
-		c.Page = func(api http.Handler) http.Handler {
-			return web.New("", c.Memory)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				mu.Lock()
-				calls = append(calls, r.URL.Path)
-				mu.Unlock()
-				api.ServeHTTP(w, r)
-			}))
-		}
-	}}), t}
+	n := startWith(t, func(w http.ResponseWriter, r *http.Request, api http.Handler) {
+		mu.Lock()
+		calls = append(calls, r.URL.Path)
+		mu.Unlock()
+		api.ServeHTTP(w, r)
+	})
 	demo, err := os.ReadFile("../test/web/testdata/demo.jsonl")
 	testkit.Must(t, err)
 	made, err := n.Import(t.Context(), bytes.NewReader(demo), int64(len(demo)), client.ImportOptions{})

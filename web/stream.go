@@ -16,8 +16,8 @@ import (
 	"github.com/sesslog/sesslog/internal/memory"
 )
 
-// pingEvery is the time between comments in a stream, which show that the browser is
-// still there.
+// pingEvery is the interval of keep-alive comments. A failed write ends the stream of a
+// browser that is gone.
 const pingEvery = 15 * time.Second
 
 // stream answers with server-sent events until follow returns. The client of follow
@@ -45,35 +45,25 @@ func (p *page) stream(w http.ResponseWriter, r *http.Request, follow func(ctx co
 	defer pings.Wait()
 	defer cancel()
 	begun := false
-	begin := func() error {
-		if begun {
-			return nil
-		}
+	begin := sync.OnceFunc(func() {
 		begun = true
 		w.Header().Set("Content-Type", "text/event-stream")
 		pings.Go(func() {
-			tick := time.NewTicker(pingEvery)
-			defer tick.Stop()
-			for {
+			for write(": \n\n") == nil {
 				select {
 				case <-ctx.Done():
 					return
-				case <-tick.C:
-					if write(": \n\n") != nil {
-						cancel()
-					}
+				case <-time.After(pingEvery):
 				}
 			}
+			cancel()
 		})
-		return write(": following\n\n")
-	}
+	})
 	c := p.client(r)
 	c.HTTP = &http.Client{Transport: &followOnce{inside.Transport{API: p.api, Of: r.WithContext(ctx)}, cancel, false, begin}}
 	send := func(kind, id, data string) error {
 		defer lease.Release() // of what the event was made of
-		if err := begin(); err != nil {
-			return err
-		}
+		begin()
 		event := "event: " + kind + "\n"
 		if id != "" {
 			event += "id: " + id + "\n"
@@ -84,8 +74,11 @@ func (p *page) stream(w http.ResponseWriter, r *http.Request, follow func(ctx co
 	if errors.Is(err, core.ErrLost) {
 		err = send("reload", "", "")
 	}
-	if begun || ctx.Err() != nil {
+	if begun || r.Context().Err() != nil {
 		return nil
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("the events cannot be read now: %w", core.ErrUnavailable)
 	}
 	return err
 }
@@ -99,7 +92,7 @@ type followOnce struct {
 	inside.Transport
 	end   context.CancelFunc
 	begun bool
-	start func() error // is called when the events begin
+	start func() // is called when the events begin
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -112,9 +105,9 @@ func (f *followOnce) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("the stream ended: %w", context.Canceled)
 	}
 	answer, err := f.Transport.RoundTrip(r)
+	f.begun = err != nil || answer.StatusCode != http.StatusGone // then there may be a second position
 	if err == nil && answer.StatusCode == http.StatusOK {
-		f.begun = true
-		err = f.start()
+		f.start()
 	}
 	return answer, err
 }

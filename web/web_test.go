@@ -42,6 +42,17 @@ func start(t *testing.T) node {
 	return node{nodetest.Start(t, nodetest.Config{Serve: func(c *server.Config) { c.Token, c.Page = rootToken, web.New("", c.Memory) }}), t}
 }
 
+// startWith starts a node whose page makes its calls of the API through f.
+func startWith(t *testing.T, f func(w http.ResponseWriter, r *http.Request, api http.Handler)) node {
+	t.Helper()
+	return node{nodetest.Start(t, nodetest.Config{Serve: func(c *server.Config) {
+		c.Token = rootToken
+		c.Page = func(api http.Handler) http.Handler {
+			return web.New("", c.Memory)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { f(w, r, api) }))
+		}
+	}}), t}
+}
+
 // get requests a page as the bearer of a token, with further headers.
 func (n node) get(path, token string, header ...string) (*http.Response, string) {
 	n.t.Helper()
@@ -538,6 +549,23 @@ func TestListOfAnotherNodeIsFollowed(t *testing.T) {
 	n.follow(live, "", func(ev event) bool {
 		return !(ev.kind == "row" && strings.Contains(ev.data, "the second message"))
 	})
+}
+
+// While a node starts or stops, its streams of events are unavailable: pages ask again later.
+func TestFollowersOfABusyNodeGetAnError(t *testing.T) {
+	t.Parallel()
+	n := startWith(t, func(w http.ResponseWriter, r *http.Request, api http.Handler) {
+		if strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		api.ServeHTTP(w, r)
+	})
+	n.make("live-000001", "first")
+	for _, path := range []string{"/", "/sessions/live-000001"} {
+		res, _ := n.get(n.live(path), rootToken)
+		testkit.Equal(t, path, http.StatusServiceUnavailable, res.StatusCode)
+	}
 }
 
 // After a redaction the log lacks the records before it, at which a page may be.
