@@ -33,7 +33,7 @@ const (
 // Width is the width of the drawing.
 func (chart) Width() int { return chartBars * barWidth }
 
-// A use is what an answer used, and when.
+// A use is the output tokens of one answer and its time.
 type use struct {
 	at     time.Time
 	output int64

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"html/template"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -68,8 +69,7 @@ func (b *block) size() int64 {
 // maxBlocks bounds the blocks of one entry.
 const maxBlocks = 500
 
-// An entryReader makes entries of lines. Results come under their calls if it read
-// those.
+// An entryReader renders entries. It puts a result under its call if it read the call, too.
 type entryReader struct {
 	dialect core.Dialect
 	base    string
@@ -80,15 +80,15 @@ type entryReader struct {
 	*htmlRenderer
 }
 
-func newEntryReader(d core.Dialect, base string, highlight time.Duration) *entryReader {
+func newEntryReader(d core.Dialect, base string) *entryReader {
 	image := func(entry string, n int, _ *item.Block) template.URL {
 		return template.URL(base + "/image?" + url.Values{"entry": {entry}, "n": {strconv.Itoa(n)}, "dialect": {d.Name()}}.Encode()) // #nosec G203 -- escaped
 	}
-	return &entryReader{dialect: d, base: base, image: image, calls: map[string]*block{}, edits: optional.EditTools(d), htmlRenderer: newRenderer(highlight, time.Now)}
+	return &entryReader{dialect: d, base: base, image: image, calls: map[string]*block{}, edits: optional.EditTools(d), htmlRenderer: newRenderer(highlightTime, time.Now)}
 }
 
-// read returns what the page shows of an entry, or nil if it has become part of an earlier
-// one. An entry that says nothing to people is silent; an export leaves it out.
+// read returns a rendered entry, or nil if all of it is a result that is now under its call.
+// An entry without content for people is silent; an export omits it.
 func (r *entryReader) read(e core.Entry, number int) *entry {
 	out := &entry{Base: r.base, ID: e.ID, Number: number, Time: e.Time}
 	for _, it := range r.dialect.Read(e) {
@@ -134,13 +134,7 @@ func (r *entryReader) add(out *entry, it *item.Item) {
 }
 
 func join(by string, words ...string) string {
-	var some []string
-	for _, w := range words {
-		if w != "" {
-			some = append(some, w)
-		}
-	}
-	return strings.Join(some, by)
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), by)
 }
 
 // speak sets the speaker of an entry, the first one if there are several.

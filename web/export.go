@@ -30,7 +30,8 @@ func Export(w io.Writer, d core.Dialect, h core.Header, path []core.Entry) error
 	}
 	out := exported{Dialect: d.Name(), CWD: h.CWD, Style: template.CSS(style), Summary: d.Summary(h, path)} // #nosec G203 -- our own
 	out.Title = titleOf(out.Name, out.First, h.ID)
-	entries := newEntryReader(d, "", exportTime)
+	entries := newEntryReader(d, "")
+	entries.left = exportTime
 	entries.image = func(_ string, _ int, b *item.Block) template.URL {
 		kind, data, ok := picture(*b)
 		if !ok {

@@ -13,8 +13,8 @@ import (
 // maxKin bounds the related sessions that a page lists.
 const maxKin = 200
 
-// A kin is a session in the family of another: its forks, its sub-agents, those that it
-// came from, and so on.
+// A kin is a session in the lineage of another one: an ancestor or a descendant, such as a
+// fork or a sub-agent.
 type kin struct {
 	lineage.Node
 	Level int          // of the indentation
@@ -67,7 +67,7 @@ func familyOf(found *api.Lineage, self core.SessionID) (out []kin) {
 			add(c, id, level+1)
 		}
 	}
-	for _, root := range []bool{true, false} { // of sessions that name each other, none is first
+	for _, root := range []bool{true, false} { // a cycle has no root
 		for _, n := range found.Sessions {
 			if inner[n.ID] != root {
 				add(n.ID, "", 0)

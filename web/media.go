@@ -11,21 +11,28 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/item"
 	"github.com/sesslog/sesslog/internal/memory"
 )
 
-// pictures are the types of images that a page shows. Others, such as SVG, can be
-// programs.
+// pictures are the types of images that a page shows. Other types, such as SVG, can contain
+// scripts.
 var pictures = []string{"image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "image/bmp"}
 
-// raw shows an entry as its agent wrote it.
-func (p *page) raw(w http.ResponseWriter, r *http.Request) error {
-	line, err := p.client(r).EntryLine(r.Context(), r.PathValue("id"), r.FormValue("entry")) // of a share link without an id
+// entryLine returns the line of the entry that a request names. A share link has no id.
+func entryLine(r *http.Request, c *client.Client) ([]byte, error) {
+	line, err := c.EntryLine(r.Context(), r.PathValue("id"), r.FormValue("entry"))
 	if err == nil {
 		err = memory.Grow(r.Context(), int64(len(line))*shownWork)
 	}
+	return line, err
+}
+
+// raw shows an entry as its agent wrote it.
+func (p *page) raw(w http.ResponseWriter, r *http.Request) error {
+	line, err := entryLine(r, p.client(r))
 	if err != nil {
 		return err
 	}
@@ -46,10 +53,7 @@ func (p *page) image(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	line, err := src.EntryLine(r.Context(), src.id, r.FormValue("entry"))
-	if err == nil {
-		err = memory.Grow(r.Context(), int64(len(line))*shownWork)
-	}
+	line, err := entryLine(r, src.Client)
 	if err != nil {
 		return err
 	}

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -70,23 +72,18 @@ func (p *page) sessions(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	view := sessionsPage{Filter: q, Sessions: list.Sessions, Sorts: catalog.Sorts, States: catalog.States, Dialects: p.names()}
+	view := sessionsPage{Filter: q, Sessions: list.Sessions, Sorts: catalog.Sorts, States: catalog.States, Dialects: slices.Sorted(maps.Keys(p.dialects))}
 	if list.Next != "" {
-		next := cloned(q)
+		next := maps.Clone(q)
 		next.Set("after", list.Next)
 		view.Next = "/?" + next.Encode()
 	}
 	if q.Get("after") == "" {
-		live := cloned(q)
+		live := maps.Clone(q)
 		live.Set("at", string(list.Mark))
 		view.Live = "/live?" + live.Encode()
 	}
 	return p.show(w, http.StatusOK, "sessions.html", view)
-}
-
-func cloned(q url.Values) url.Values {
-	c, _ := url.ParseQuery(q.Encode()) // its own output
-	return c
 }
 
 // liveSessions sends the rows of sessions that change. If the node does not know the mark,

@@ -30,8 +30,8 @@ func (p *page) client(r *http.Request) *client.Client {
 	return c
 }
 
-// callerName is what the share of the sender of a request is counted for: its cookie, or
-// its address.
+// callerName returns the name under which the limiter counts the requests of a caller: its
+// cookie, or its address.
 func callerName(r *http.Request) string {
 	name := cookieName
 	if r.PathValue("share") != "" {
@@ -77,7 +77,7 @@ func (p *page) signIn(w http.ResponseWriter, r *http.Request) error {
 	c := p.client(r)
 	c.Token = token
 	_, err := c.Whoami(r.Context())
-	if e, ok := errors.AsType[*client.Error](err); ok && e.Detail.Status == http.StatusUnauthorized {
+	if unauthorized(err) {
 		return p.show(w, http.StatusUnauthorized, "signin.html", signIn{backOf(r), "The node does not accept this token."})
 	}
 	if err != nil {

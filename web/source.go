@@ -117,10 +117,10 @@ type window struct {
 	From, To, Total int
 	Entries         []*entry
 	Cursor          core.Cursor
-	first, last     string // ids of the first and the last of them, whether they say something or not
+	first, last     string // ids of the first and the last entry, also if the page does not show them
 }
 
-// shownWork is how many copies of what is shown there are until it is sent.
+// shownWork is the number of copies of a rendered entry that are in memory at a time.
 const shownWork = 3
 
 // read reads up to limit entries of the path to v.
@@ -132,7 +132,7 @@ func (s *source) read(ctx context.Context, v client.View, from, limit int) (wind
 // calls do not take the results in later entries.
 func (s *source) readAfter(ctx context.Context, v client.View, from, limit, skip int) (window, error) {
 	var w window
-	entries := newEntryReader(s.d, s.base, highlightTime)
+	entries := newEntryReader(s.d, s.base)
 	n := 0
 	var size int64 // of the entries that are not reserved yet
 	got, err := s.ReadWindow(ctx, s.id, v, from, limit, func(line []byte) error {
@@ -168,8 +168,8 @@ func (s *source) readAfter(ctx context.Context, v client.View, from, limit, skip
 	return w, err
 }
 
-// number returns the number of an entry on the path to it, which is the beginning of
-// every path that has it.
+// number returns the number of an entry on the path to it. It has the same number on every
+// path.
 func (s *source) number(ctx context.Context, entry string) (int, error) {
 	at, err := s.ReadWindow(ctx, s.id, client.View{Leaf: entry}, -1, 1, func([]byte) error { return nil })
 	return at.From, err

@@ -80,7 +80,7 @@ func (p *page) open(r *http.Request, tab string) (*session, *source, error) {
 	return s, src, err
 }
 
-// A transcriptPage shows a path as a conversation: one chunk, and the places of the
+// A transcriptPage shows a path as a conversation: one chunk, and placeholders for the
 // others, which the script loads when they come into view.
 type transcriptPage struct {
 	*session
@@ -198,7 +198,7 @@ func (p *page) chunk(w http.ResponseWriter, r *http.Request) error {
 	return p.show(w, http.StatusOK, "entries", got.Entries)
 }
 
-// A position is how far a page that follows a head is.
+// A position says which records and entries of a head a page has.
 type position struct {
 	cursor core.Cursor
 	count  int    // entries of the path
@@ -225,8 +225,8 @@ func parsePosition(text string) (p position, err error) {
 	return p, nil
 }
 
-// live sends the entries that a head gets after a position, rendered. If the head moved
-// to another branch, or an entry changed, it tells the page to load again.
+// live sends new entries of a head, rendered, after a position. If the head moves to
+// another branch, or an entry changes, it tells the page to reload.
 func (p *page) live(w http.ResponseWriter, r *http.Request) error {
 	at, err := parsePosition(lastID(r))
 	if err != nil {
@@ -284,7 +284,7 @@ func (p *page) sendEntries(w *window, at position, send func(kind, id, data stri
 	return send("entries", at.String(), out.String())
 }
 
-// sendStatus sends who writes.
+// sendStatus sends the name of the active writer.
 func (p *page) sendStatus(ctx context.Context, src *source, head string, send func(kind, id, data string) error) error {
 	if src.id == "" {
 		return nil

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 
 	"github.com/sesslog/sesslog/api"
@@ -16,9 +14,6 @@ import (
 	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/session/catalog"
 )
-
-// names returns the names of the dialects.
-func (p *page) names() []string { return slices.Sorted(maps.Keys(p.dialects)) }
 
 // A treePage shows all branches of a session.
 type treePage struct {
@@ -108,7 +103,7 @@ func branches(all []display.TreeNode) (levels []int, firsts []bool) {
 
 // describe sets the texts of nodes.
 func (s *source) describe(ctx context.Context, nodes map[string]*node) error {
-	entries := newEntryReader(s.d, s.base, highlightTime)
+	entries := newEntryReader(s.d, s.base)
 	return s.EachEntry(ctx, s.id, func(line []byte) error {
 		e, err := s.d.Entry(line)
 		n := nodes[e.ID]

@@ -41,18 +41,17 @@ type page struct {
 	memory   *memory.Budget
 }
 
-// maxPages is how many pages are made at a time, pageTime how long a request waits for
-// that. maxForm bounds the body of a request.
+// maxPages bounds the pages that the node renders concurrently, pageTime the time that a
+// request waits to be one of them. maxForm bounds the body of a request.
 const (
 	maxPages = 16
 	pageTime = 10 * time.Second
 	maxForm  = 16 << 10
 )
 
-// New returns a function that returns the handler of the web page. The handler answers
-// the requests that are not the page's with api, the handler of the HTTP API. The file,
-// if there is one, has rules for secrets besides those of package secrets. What pages
-// hold counts against b.
+// New returns middleware that serves the web page. It passes all other requests to api,
+// the handler of the HTTP API. If secretsFile is not empty, its rules for secrets apply in
+// addition to those of package secrets. The memory of pages counts against b.
 func New(secretsFile string, b *memory.Budget) func(api http.Handler) http.Handler {
 	rules := sync.OnceValues(func() (*secrets.Rules, error) { return secrets.Read(secretsFile) })
 	return func(api http.Handler) http.Handler {
@@ -74,7 +73,7 @@ func (p *page) routes() http.Handler {
 	return guard.Handler(mux)
 }
 
-// pages are the pages that are made as a whole.
+// pages returns the handlers whose responses are buffered.
 func (p *page) pages() map[string]func(http.ResponseWriter, *http.Request) error {
 	return map[string]func(http.ResponseWriter, *http.Request) error{
 		"GET /{$}":                         p.sessions,
@@ -102,7 +101,7 @@ func (p *page) pages() map[string]func(http.ResponseWriter, *http.Request) error
 	}
 }
 
-// streams are the pages of events, and the files, which take no memory.
+// streams returns the handlers that write directly: events, and static files.
 func (p *page) streams() map[string]func(http.ResponseWriter, *http.Request) error {
 	return map[string]func(http.ResponseWriter, *http.Request) error{
 		"GET /live":                p.liveSessions,
@@ -116,7 +115,7 @@ func (p *page) streams() map[string]func(http.ResponseWriter, *http.Request) err
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// handler sets the headers of every answer of the page, and shows errors.
+// handler sets the headers of every response of the page, and renders errors.
 func (p *page) handler(f func(http.ResponseWriter, *http.Request) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -132,8 +131,8 @@ func (p *page) handler(f func(http.ResponseWriter, *http.Request) error) http.Ha
 	})
 }
 
-// limited is handler for pages whose making takes memory. It begins when the request has
-// arrived, so that a slow browser delays no other.
+// limited is handler for buffered pages, of which maxPages run concurrently. It reads the
+// whole request before it takes one of these slots, so that a slow browser delays no other.
 func (p *page) limited(f func(http.ResponseWriter, *http.Request) error) http.Handler {
 	return p.handler(func(w http.ResponseWriter, r *http.Request) error {
 		if err := readForm(w, r); err != nil {
@@ -174,8 +173,7 @@ func readForm(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// A buffered answer is sent when it is complete, so that a slow browser holds no
-// slot.
+// A buffered response is sent when it is complete, so that a slow browser holds no slot.
 type buffered struct {
 	http.ResponseWriter
 	status int
@@ -200,12 +198,12 @@ func (b *buffered) send() error {
 	return nil
 }
 
-// extend gives the browser sendTimeout from now on.
+// extend sets the write deadline to sendTimeout from now.
 func extend(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(sendTimeout))
 }
 
-// fail shows an error, or the sign-in.
+// fail renders an error page, or redirects to the sign-in.
 func (p *page) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if unauthorized(err) && r.Header.Get("Sec-Fetch-Dest") != "empty" && r.PathValue("share") == "" {
 		http.Redirect(w, r, "/signin?back="+template.URLQueryEscaper(r.URL.RequestURI()), http.StatusSeeOther)

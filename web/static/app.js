@@ -1,5 +1,5 @@
-// The script of the page: it loads entries when they come into view, follows what is
-// written, and has keys. Without it all pages can be read, part by part.
+// The script of the page: it loads entries when they come into view, follows new ones, and
+// handles keys. All pages work without it, in parts.
 
 const $ = (selector, of = document) => of.querySelector(selector);
 const all = (selector, of = document) => [...of.querySelectorAll(selector)];
@@ -11,7 +11,7 @@ function fragment(html) {
   return t.content;
 }
 
-// localize shows times in the reader's zone.
+// localize shows the times of nodes in the reader's zone, and returns the nodes.
 function localize(of) {
   for (const time of all("time:not([data-ago])", of)) {
     const at = new Date(time.dateTime);
@@ -20,6 +20,7 @@ function localize(of) {
     time.textContent = at.toLocaleString(undefined, today ? { timeStyle: "short" } : { dateStyle: "medium", timeStyle: "short" });
     time.title = at.toLocaleString();
   }
+  return of;
 }
 
 // took returns the time between two entries, if it is a second or more.
@@ -29,8 +30,8 @@ function took(from, to) {
   return s < 60 ? ` ${s.toFixed(1)} s` : ` ${Math.floor(s / 60)}m${Math.floor(s % 60)}s`;
 }
 
-// adopt shows results under their calls, which came with another part. The result of a
-// part stays there, hidden: either part can be emptied, and loaded again.
+// adopt copies results to their calls in other parts, and hides the originals. These stay,
+// because either part can be unloaded and loaded again.
 function adopt() {
   const calls = new Map(); // the last one so far: ids can be used again
   for (const result of all("details[data-call], article > [data-result]", transcript)) {
@@ -59,11 +60,6 @@ function adopt() {
     article.hidden = true;
     article.removeAttribute("id");
   }
-}
-
-function prepare(of) {
-  localize(of);
-  return of;
 }
 
 // --- a transcript: parts of it are loaded when they come into view ---
@@ -97,7 +93,7 @@ async function load(chunk) {
   try {
     const answer = await fetch(transcript.dataset.base + "entries?" + q);
     if (!answer.ok || answer.redirected) throw new Error(answer.statusText); // redirected to the sign-in
-    const html = prepare(fragment(await answer.text()));
+    const html = localize(fragment(await answer.text()));
     const inner = all(".chunk", html);
     hold(() => {
       if (inner.length) { // a large part is divided
@@ -125,21 +121,21 @@ async function load(chunk) {
   }
 }
 
-// watch has a part loaded when it comes into view. Until then it is as high as others
-// are, but no document is higher than browsers can scroll.
+// watch loads a part when it comes into view. Until then its height is an estimate, limited
+// so that the document is not higher than browsers can scroll.
 function watch(chunk) {
   chunk.style.minHeight = (chunk.dataset.to - chunk.dataset.from) * entryHeight + "px";
   seen.observe(chunk);
 }
 
-// again has a part loaded if it is in view.
+// again loads a part if it is in view.
 function again(chunk) {
   seen.unobserve(chunk);
   seen.observe(chunk);
 }
 
-// forget empties the parts that are far from those in view, so that memory stays
-// bounded. An empty part is as high as it was.
+// forget unloads the parts far from those in view, which bounds the memory of the page. An
+// unloaded part keeps its height.
 function forget() {
   const chunks = all(".chunk", transcript);
   const first = chunks.findIndex((c) => near.has(c)), last = chunks.findLastIndex((c) => near.has(c));
@@ -242,7 +238,7 @@ function follow() {
   const end = () => scrollTo(0, document.documentElement.scrollHeight);
   const atEnd = () => innerHeight + scrollY >= document.documentElement.scrollHeight - 120;
   const entries = (e) => {
-    const html = prepare(fragment(e.data));
+    const html = localize(fragment(e.data));
     const n = all(".entry:not(.silent)", html).length;
     for (const article of html.children) article.classList.add("fresh");
     grow(html, Number(new URLSearchParams(e.lastEventId).get("count")));
@@ -285,7 +281,7 @@ function followRows() {
   const newestFirst = ["", "modified"].includes(new URLSearchParams(location.search).get("sort") ?? "");
   const find = (key) => $(`[data-key="${CSS.escape(key)}"]`, rows);
   const row = (e) => {
-    const row = prepare(fragment(e.data)).firstElementChild;
+    const row = localize(fragment(e.data)).firstElementChild;
     const old = find(row.dataset.key);
     if (old?.classList.contains("current")) row.classList.add("current");
     row.classList.add("fresh");
@@ -312,7 +308,7 @@ const more = new IntersectionObserver(async (changes) => {
       if (!to || !from) continue;
       for (const item of [...from.children]) {
         if (item.dataset.key && $(`[data-key="${CSS.escape(item.dataset.key)}"]`, to)) continue;
-        to.append(prepare(document.adoptNode(item)));
+        to.append(localize(document.adoptNode(item)));
       }
     }
     const next = $(".more", page);
