@@ -121,6 +121,25 @@ func (b *browser) memory(t *testing.T) string {
 	return fmt.Sprintf("heap of %d KiB, %d nodes", eval[int](t, b, `performance.memory.usedJSHeapSize`)>>10, nodes.Nodes)
 }
 
+// calling and resulting are entries 99 and 100 of a session: a call and its result.
+const (
+	calling   = `{"type":"message","id":"e99","parentId":"e98","timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"call1","name":"bash","arguments":{"command":"make"}}],"stopReason":"toolUse","timestamp":1}}`
+	resulting = `{"type":"message","id":"e100","parentId":"e99","timestamp":"2026-01-01T00:00:03.500Z","message":{"role":"toolResult","toolCallId":"call1","toolName":"bash","content":[{"type":"text","text":"it was made"}],"isError":false,"timestamp":3500}}`
+)
+
+// A result that is appended after its call appears under it.
+func TestResultAppearsUnderItsCall(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	b := open(t, n.Base)
+	id := importFile(t, n, session("calling-000001", 99)+calling+"\n")
+	b.visit(t, n.Base+"/sessions/"+id)
+	b.await(t, `document.querySelector("#follow button").textContent === "Following"`)
+	n.append(t, id, resulting)
+	b.await(t, `document.querySelector("details.call .result")?.textContent.trim() === "it was made"`)
+	b.wantQuiet(t)
+}
+
 // A result that is in another part than its call is shown once under the call, also after
 // both parts were emptied and loaded again.
 func TestResultIsShownOnceUnderItsCall(t *testing.T) {
@@ -128,8 +147,7 @@ func TestResultIsShownOnceUnderItsCall(t *testing.T) {
 	n := start(t)
 	b := open(t, n.Base)
 	file := session("divided-000001", 99)
-	file += `{"type":"message","id":"e99","parentId":"e98","timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"call1","name":"bash","arguments":{"command":"make"}}],"stopReason":"toolUse","timestamp":1}}` + "\n"
-	file += `{"type":"message","id":"e100","parentId":"e99","timestamp":"2026-01-01T00:00:03.500Z","message":{"role":"toolResult","toolCallId":"call1","toolName":"bash","content":[{"type":"text","text":"it was made"}],"isError":false,"timestamp":3500}}` + "\n"
+	file += calling + "\n" + resulting + "\n"
 	for i := 101; i < 1500; i++ {
 		file += message(i, "user", fmt.Sprint("text ", i)) + "\n"
 	}
