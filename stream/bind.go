@@ -115,13 +115,23 @@ func (l *Log) shardConfig(i int) jetstream.StreamConfig {
 // until the year 2242.
 func FirstPos(t time.Time) core.Pos { return core.Pos(t.UnixMilli()) << 10 }
 
+// lostAfter is how long servers must answer that a stream of an existing log does not
+// exist. One that has just restarted may not know a stream that it is to lead.
+const lostAfter = 10 * time.Second
+
 // bindShard checks the stream. If it does not exist and create is set, bindShard
 // creates it.
 func (l *Log) bindShard(ctx context.Context, want jetstream.StreamConfig, create bool) (*jetstream.StreamInfo, error) {
+	began := time.Now()
 	s, err := untilReady(ctx, func(ctx context.Context) (jetstream.Stream, error) {
 		s, err := l.js.Stream(ctx, want.Name)
-		if !create || !errors.Is(err, jetstream.ErrStreamNotFound) {
+		switch {
+		case !errors.Is(err, jetstream.ErrStreamNotFound):
 			return s, err
+		case !create && time.Since(began) < lostAfter:
+			return nil, fmt.Errorf("%w: its leader does not know it yet: %w", errBusy, core.ErrUnavailable)
+		case !create:
+			return nil, err
 		}
 		s, err = l.js.CreateStream(ctx, want)
 		if !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
