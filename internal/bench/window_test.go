@@ -14,13 +14,13 @@ import (
 	"github.com/sesslog/sesslog/materializer"
 )
 
-var windowEntries = flag.Int("entries", 1_000_000, "entries of the session of BenchmarkWindow")
+var windowEntries = flag.Int("entries", 20_000, "entries of the session of BenchmarkWindow")
 
 // BenchmarkWindow builds the context of a session of a million entries and 700 MB, whose
 // last compaction left 200 entries, in a process that does not have it in memory. B/op
 // counts all memory of that, the server's included.
 //
-//	go test ./internal/bench -run - -bench Window -benchtime 20x
+//	go test ./internal/bench -run - -bench Window -benchtime 20x -timeout 1h -args -entries 1000000
 func BenchmarkWindow(b *testing.B) {
 	const left = 200
 	count := *windowEntries

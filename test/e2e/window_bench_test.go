@@ -22,13 +22,18 @@ import (
 // the same of the first and of the last 100 entries, for which the node loads the session,
 // measured once.
 //
-//	go test ./test/e2e -run - -bench Window -benchtime 5x -timeout 1h
+//	go test ./test/e2e -run - -bench Window -benchtime 5x -timeout 1h -args -long
+//
+// Without -long the session has 20,000 entries.
 func BenchmarkWindow(b *testing.B) {
-	const (
+	entries := 20_000
+	if *long {
 		entries = 1_000_000
-		left    = 200
-		batch   = 1_000 // entries of an append
-		size    = 560   // bytes of a text
+	}
+	const (
+		left  = 200
+		batch = 1_000 // entries of an append
+		size  = 560   // bytes of a text
 	)
 	var words []byte
 	for random := rand.New(rand.NewPCG(1, 1)); len(words) < 1<<20; {
