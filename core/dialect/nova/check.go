@@ -41,10 +41,13 @@ func (d Dialect) Check(line []byte) error {
 	default:
 		return fmt.Errorf("type %q is not a change of a Nova session, which has: %s; it points at content and does not hold it: %w", clip(e.Type, 40), kinds, core.ErrInvalid)
 	}
+	if err == nil {
+		err = r.err
+	}
 	if err != nil {
 		return err
 	}
-	return r.err
+	return r.checkRest(e)
 }
 
 func checkChange(e core.Entry, r *reader) error {
@@ -78,6 +81,15 @@ func checkChange(e core.Entry, r *reader) error {
 		}
 	}
 	return nil
+}
+
+// checkRest refuses large members that no change has.
+func (r *reader) checkRest(e core.Entry) error {
+	r.known = append(r.known, "type", "id", "timestamp")
+	if e.Type == typeUpdate { // it refuses members that it does not know
+		return nil
+	}
+	return checkExtra(r.rest(e.Line))
 }
 
 func checkExtra(extra []byte) error {
