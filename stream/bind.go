@@ -125,12 +125,13 @@ func (l *Log) bindShard(ctx context.Context, want jetstream.StreamConfig, create
 	began := time.Now()
 	s, err := untilReady(ctx, func(ctx context.Context) (jetstream.Stream, error) {
 		s, err := l.js.Stream(ctx, want.Name)
-		switch {
-		case !errors.Is(err, jetstream.ErrStreamNotFound):
+		if !errors.Is(err, jetstream.ErrStreamNotFound) {
 			return s, err
-		case !create && time.Since(began) < lostAfter:
-			return nil, fmt.Errorf("%w: its leader does not know it yet: %w", errBusy, core.ErrUnavailable)
-		case !create:
+		}
+		if !create {
+			if time.Since(began) < lostAfter {
+				err = fmt.Errorf("%w: its leader does not know it yet: %w", errBusy, core.ErrUnavailable)
+			}
 			return nil, err
 		}
 		s, err = l.js.CreateStream(ctx, want)
