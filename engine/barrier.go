@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +16,8 @@ import (
 // that was acknowledged before the call, without relying on a server that was cut
 // off. It retries until ctx ends, which is core.ErrUnavailable. It writes to the
 // stream, though not to the session, so a log that is 95 % full answers
-// core.ErrFull; Refresh still works then. Concurrent callers share a barrier.
+// core.ErrFull; Refresh still works then. An erased session is an error as for Refresh.
+// Concurrent callers share a barrier.
 func (s *Session) RefreshStrict(ctx context.Context) error {
 	r := s.barriers.join(s.ss.workers, s.proveUntilDone)
 	defer s.barriers.leave(r)
@@ -48,7 +50,7 @@ func (s *Session) proveLast(ctx context.Context) error {
 	if err := s.catchUp(ctx); err != nil {
 		return err
 	}
-	return s.ss.cfg.Log.Prove(ctx, s.id, s.end.pos)
+	return cmp.Or(s.ss.cfg.Log.Prove(ctx, s.id, s.end.pos), s.notErased())
 }
 
 // ProveAbsent returns nil if a quorum of the log's servers had nothing of the

@@ -2,8 +2,10 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"log/slog"
+	"strings"
 	"testing"
 
 	"github.com/sesslog/sesslog/core"
@@ -72,6 +74,30 @@ func TestCheckpointOfTheSoleWriterReadsNothing(t *testing.T) {
 		}
 		if sole != (log.reads == 0) {
 			t.Errorf("sole writer %v: %d reads", sole, log.reads)
+		}
+	}
+}
+
+// Another node erased the session while this one had it in memory: it must not be read as
+// a session without entries.
+func TestRefreshTellsThatTheSessionWasErased(t *testing.T) {
+	t.Parallel()
+	for name, refresh := range map[string]func(*engine.Session, *core.Record) error{
+		"Refresh":       func(s *engine.Session, _ *core.Record) error { return s.Refresh(t.Context()) },
+		"RefreshTo":     func(s *engine.Session, r *core.Record) error { return s.RefreshTo(t.Context(), r.Seq, r.Pos) },
+		"RefreshStrict": func(s *engine.Session, _ *core.Record) error { return s.RefreshStrict(t.Context()) },
+	} {
+		l, ss, b := inMemory()
+		create(t, ss, "session1", entry("root", ""))
+		s := open(t, node(l, b), "session1")
+		if err := open(t, ss, "session1").Erase(t.Context(), core.Notice{By: "ada"}, nil); err != nil {
+			t.Fatal(err)
+		}
+		rs := records(t, l, "session1")
+		for range 2 { // also when the state has the record
+			if err := refresh(s, rs[len(rs)-1]); !errors.Is(err, core.ErrDeleted) || !strings.Contains(err.Error(), "erased by ada") {
+				t.Errorf("%s: %v", name, err)
+			}
 		}
 	}
 }

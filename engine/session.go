@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,23 +54,30 @@ func (s *Session) ID() core.SessionID { return s.id }
 func (s *Session) Size() int64 { return s.size.Load() }
 
 // Refresh brings the session up to the leader's last record. After it returns
-// nil, every append that was acknowledged before the call is in the state.
+// nil, every append that was acknowledged before the call is in the state. It returns
+// core.ErrDeleted if the session was erased, as opening it does.
 func (s *Session) Refresh(ctx context.Context) error {
 	if err := s.lock(ctx); err != nil {
 		return err
 	}
 	defer s.unlock()
-	return s.catchUp(ctx)
+	return cmp.Or(s.catchUp(ctx), s.notErased())
 }
 
 // RefreshTo brings the session up to at least record seq, at pos, which the caller has
 // seen in the log. It reads nothing if a write of this process stored the record, and
 // asks the leader only if the replica that answers does not continue the state up to it.
+// An erased session is an error as for Refresh.
 func (s *Session) RefreshTo(ctx context.Context, seq uint64, pos core.Pos) error {
 	if err := s.lock(ctx); err != nil {
 		return err
 	}
 	defer s.unlock()
+	return cmp.Or(s.catchUpTo(ctx, seq, pos), s.notErased())
+}
+
+// catchUpTo is RefreshTo under the write lock.
+func (s *Session) catchUpTo(ctx context.Context, seq uint64, pos core.Pos) error {
 	if s.st.Seq >= seq {
 		return nil
 	}
@@ -84,6 +92,15 @@ func (s *Session) RefreshTo(ctx context.Context, seq uint64, pos core.Pos) error
 		return nil
 	}
 	return s.catchUp(ctx)
+}
+
+// notErased returns core.ErrDeleted if the session was erased, by whichever node. The
+// state of such a session has no entries: it must not be read as an empty session.
+func (s *Session) notErased() error {
+	if s.st.Erased == nil {
+		return nil
+	}
+	return s.st.CheckWritable()
 }
 
 // View calls f with the session's state, which does not change meanwhile. f must not

@@ -148,7 +148,9 @@ func promptLines(page catalog.PromptPage) []string {
 // put puts s into nodes.
 func (r *rig) put(t *testing.T, s *engine.Session, to ...*node) {
 	t.Helper()
-	testkit.Must(t, s.Refresh(t.Context()))
+	if err := s.Refresh(t.Context()); err != nil && !errors.Is(err, core.ErrDeleted) {
+		t.Fatal(err)
+	}
 	r.all[s.ID()] = s
 	for _, n := range to {
 		n.Put(viewOf(s))

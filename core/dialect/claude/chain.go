@@ -194,7 +194,7 @@ const bridged = 5000
 
 // chain returns the nodes from the root to the node at, in order.
 func (t *thread) chain(at int) []int {
-	var way []int
+	way := make([]int, 0, len(t.nodes))
 	seen := make([]bool, len(t.nodes))
 	for at >= 0 && !seen[at] {
 		seen[at] = true

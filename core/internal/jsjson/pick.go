@@ -6,14 +6,14 @@ package jsjson
 // src. Pick does the same as ParseObject and Get, but stores only what is asked
 // for.
 func Pick(src []byte, names []string, values []Value) error {
-	p := newPicker(src, names, values)
-	if p.peek() != '{' {
-		return p.fail("no object")
+	s := scanner{src: src}
+	if s.peek() != '{' {
+		return s.fail("no object")
 	}
-	if err := p.object(); err != nil {
+	if err := s.pick(names, values); err != nil {
 		return err
 	}
-	return p.end()
+	return s.end()
 }
 
 // PickIn is Pick for the object that is the member of src called outer, and
@@ -21,107 +21,92 @@ func Pick(src []byte, names []string, values []Value) error {
 // nil. same reports that Append would only copy the member; it may be false for
 // such a member, too.
 func PickIn(src []byte, outer string, names []string, values []Value) (member Value, same bool, err error) {
-	p := newPicker(src, names, values)
-	if p.peek() != '{' {
-		return nil, false, p.fail("no object")
+	clear(values[:len(names)])
+	s := scanner{src: src}
+	if s.peek() != '{' {
+		return nil, false, s.fail("no object")
 	}
-	if err := p.enter(); err != nil {
+	if err := s.enter(); err != nil {
 		return nil, false, err
 	}
 	for first := true; ; first = false {
-		ok, err := p.more(first, '}')
+		ok, err := s.more(first, '}')
 		if err != nil {
 			return nil, false, err
 		}
 		if !ok {
-			return member, same, p.end()
+			return member, same, s.end()
 		}
-		name, err := p.member()
+		name, err := s.member()
 		if err != nil {
 			return nil, false, err
 		}
 		if string(name) != outer {
-			if err := p.skip(); err != nil {
+			if err := s.skip(); err != nil {
 				return nil, false, err
 			}
 			continue
 		}
-		if member, same, err = p.inside(); err != nil {
+		if member, same, err = s.pickIn(names, values); err != nil {
 			return nil, false, err
 		}
 	}
 }
 
-// A picker reads an object for some of its members.
-type picker struct {
-	scanner
-	names  []string
-	values []Value
-}
-
-func newPicker(src []byte, names []string, values []Value) picker {
+// pick reads an object for some of its members. The values are passed beside the
+// scanner, not in it, so that the caller's array stays on its stack.
+func (s *scanner) pick(names []string, values []Value) error {
 	clear(values[:len(names)])
-	return picker{scanner{src: src}, names, values}
-}
-
-// object reads an object.
-func (p *picker) object() error {
-	if err := p.enter(); err != nil {
+	if err := s.enter(); err != nil {
 		return err
 	}
 	for first := true; ; first = false {
-		ok, err := p.more(first, '}')
+		ok, err := s.more(first, '}')
 		if !ok {
 			return err
 		}
-		name, err := p.member()
+		name, err := s.member()
 		if err != nil {
 			return err
 		}
-		value, err := p.value()
+		value, err := s.value()
 		if err != nil {
 			return err
 		}
-		p.note(name, value)
+		for i := range names {
+			if string(name) == names[i] {
+				values[i] = value
+			}
+		}
 	}
 }
 
 // member reads the name of a member and the colon after it.
-func (p *picker) member() ([]byte, error) {
-	if p.peek() != '"' {
-		return nil, p.fail("no member name")
+func (s *scanner) member() ([]byte, error) {
+	if s.peek() != '"' {
+		return nil, s.fail("no member name")
 	}
-	name, err := p.name()
+	name, err := s.name()
 	if err != nil {
 		return nil, err
 	}
-	return name[1 : len(name)-1], p.colon()
+	return name[1 : len(name)-1], s.colon()
 }
 
-// inside reads the value to look into.
-func (p *picker) inside() (v Value, same bool, err error) {
-	clear(p.values)
-	p.peek()
-	start := p.pos
-	if p.at('{') {
-		r := tidyReader{src: p.src, names: p.names, values: p.values}
+// pickIn reads the value to look into.
+func (s *scanner) pickIn(names []string, values []Value) (v Value, same bool, err error) {
+	clear(values[:len(names)])
+	s.peek()
+	start := s.pos
+	if s.at('{') {
+		r := tidyReader{src: s.src, names: names, values: values}
 		if end := r.object(start); end != untidy {
-			p.pos = end
-			return p.src[start:end], true, nil
+			s.pos = end
+			return s.src[start:end], true, nil
 		}
-		clear(p.values)
-		err = p.object()
+		err = s.pick(names, values)
 	} else {
-		err = p.skip()
+		err = s.skip()
 	}
-	return p.src[start:p.pos], false, err
-}
-
-// note keeps a member that is asked for.
-func (p *picker) note(name []byte, value Value) {
-	for i := range p.names {
-		if string(name) == p.names[i] {
-			p.values[i] = value
-		}
-	}
+	return s.src[start:s.pos], false, err
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -74,14 +73,7 @@ func (a *App) readLimited(name string, r io.Reader, size int64) ([]byte, error) 
 	if size > a.MaxFile {
 		return nil, a.tooLarge(name)
 	}
-	var buf bytes.Buffer
-	if size >= 0 {
-		buf.Grow(int(size) + bytes.MinRead) // so that it does not grow at the end of the file
-	} else {
-		size = a.MaxFile + 1
-	}
-	_, err := buf.ReadFrom(io.LimitReader(r, size))
-	data := buf.Bytes()
+	data, err := readUpTo(r, size, a.MaxFile+1)
 	switch {
 	case err != nil && errors.Is(err, context.Canceled):
 		return nil, err
@@ -91,6 +83,22 @@ func (a *App) readLimited(name string, r io.Reader, size int64) ([]byte, error) 
 		return nil, a.tooLarge(name)
 	}
 	return data, nil
+}
+
+// readUpTo reads size bytes of r, fewer if it ends before, or up to most if size is -1.
+func readUpTo(r io.Reader, size, most int64) ([]byte, error) {
+	if size < 0 {
+		return io.ReadAll(io.LimitReader(r, most))
+	}
+	data := make([]byte, size)
+	if size >= 1<<20 {
+		onHugePages(data)
+	}
+	n, err := io.ReadFull(r, data)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = nil
+	}
+	return data[:n], err
 }
 
 func (a *App) tooLarge(name string) error {
