@@ -88,6 +88,10 @@ func (m *Materializer) fetch(ctx context.Context, a deferred) error {
 	}
 	delete(m.deferred, a.ch.Session)
 	m.mu.Unlock()
+	if errors.Is(err, core.ErrDeleted) {
+		m.markDeleted(a.ch.Session, a.ch.Seq)
+		return nil
+	}
 	if err != nil {
 		m.unreadable(a.ch, err)
 		return nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -52,16 +53,19 @@ func TestUnavailableStoreDefersOnlyItsSessions(t *testing.T) {
 	m, d, stop := mine.run(t, materializer.Policy{})
 
 	r.sessions = writer
-	big := r.create(t, "session-of-a-large-turn")
+	big, gone := r.create(t, "session-of-a-large-turn"), r.create(t, "session-that-is-erased")
 	add(t, big, 10)
-	await(t, "the first row", func() bool { return d.Seq(big.ID()) == 2 })
+	add(t, gone, 10)
+	await(t, "the first rows", func() bool { return d.Seq(big.ID()) == 2 && d.Seq(gone.ID()) == 2 })
 	noise := make([]byte, 700<<10) // random, so that it is stored as a blob
 	for i := range noise {
 		noise[i] = 'a' + byte(rand.N(26))
 	}
 	line := fmt.Sprintf(`{"type":"message","message":{"role":"user","content":%q}}`, noise)
-	if _, err := big.Append(t.Context(), engine.Append{Lines: [][]byte{[]byte(line)}}); err != nil {
-		t.Fatal(err)
+	for _, s := range []*engine.Session{big, gone} {
+		if _, err := s.Append(t.Context(), engine.Append{Lines: [][]byte{[]byte(line)}}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	others := func(round int) {
 		t.Helper()
@@ -84,6 +88,10 @@ func TestUnavailableStoreDefersOnlyItsSessions(t *testing.T) {
 	mine.cache = materializer.NewCache(mine.sessions, 64<<20)
 	_, d, _ = mine.run(t, materializer.Policy{})
 	others(3)
+	if err := gone.Erase(t.Context(), core.Notice{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the row of the erased session", func() bool { return slices.Contains(d.Erased(), gone.ID()) })
 	bucket.down.Store(false)
 	await(t, "the row of the large turn", func() bool { return d.Seq(big.ID()) >= 4 })
 }
