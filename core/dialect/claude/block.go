@@ -7,9 +7,9 @@ import (
 
 // A block is one of a message's content.
 type block struct {
-	whole          jsjson.Value // nil if it has only a type and a text
-	kind, text     jsjson.Value
-	call, resultOf jsjson.Value // ids of calls
+	whole      jsjson.Value // nil if it has only a type and a text
+	kind, text jsjson.Value
+	call       jsjson.Value // its id, also of the call that a result is of
 }
 
 // plainBlock makes a block of a text, which is JSON.
@@ -38,18 +38,17 @@ func eachBlock(content jsjson.Value, f func(block)) {
 		if v.Kind() == '{' {
 			var m [len(blockMembers)]jsjson.Value
 			jsjson.PickAgain(v, blockMembers[:], m[:])
-			f(block{v, m[0], m[1], m[2], m[3]})
+			b := block{v, m[0], m[1], m[2]}
+			if b.kind.Is("tool_result") {
+				b.call = m[3]
+			}
+			f(b)
 		}
 	})
 }
 
 // id is the id of a call, or of the call that a result is of.
-func (b block) id() string {
-	if b.kind.Is("tool_result") {
-		return text(b.resultOf)
-	}
-	return text(b.call)
-}
+func (b block) id() string { return text(b.call) }
 
 func (b block) isText() bool { return b.kind.Is("text") && b.text.Kind() == '"' }
 
@@ -100,11 +99,11 @@ func (t *thread) calls(way []int) callSet {
 			case n.kind == "assistant" && b.kind.Is("tool_use"):
 				s := c.at(b.call)
 				s.asked = true
-				c[text(b.call)] = s
+				c[b.id()] = s
 			case n.kind == "user" && b.kind.Is("tool_result"):
-				s := c.at(b.resultOf)
+				s := c.at(b.call)
 				s.answered = true
-				c[text(b.resultOf)] = s
+				c[b.id()] = s
 			}
 		}
 	}
@@ -118,7 +117,7 @@ func (c callSet) sends(b block) bool {
 	case b.kind.Is("tool_use"):
 		return c.at(b.call).answered
 	case b.kind.Is("tool_result"):
-		return c.at(b.resultOf).asked
+		return c.at(b.call).asked
 	}
 	return true
 }
