@@ -49,7 +49,7 @@ func (r *resumer) unpack(ctx context.Context, b bundle.Bundler, f *stagedFile, p
 	if f.workdir, err = r.host.workdir(r.o.CWD, h.CWD); err != nil {
 		return err
 	}
-	h.CWD = realPath(f.workdir.CWD) // as the agent sees it
+	h.CWD = f.workdir.CWD
 	place.Dir, place.Name = b.FileName(h)
 	files, err := b.Unpack(h, packed.Entries, h.CWD)
 	if err != nil {

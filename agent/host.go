@@ -79,14 +79,6 @@ func StateDir(env func(string) string) string {
 	return filepath.Join(state, "sesslog")
 }
 
-// realPath resolves links in path, and returns path if that fails.
-func realPath(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
-	}
-	return path
-}
-
 func isDir(dir string) bool {
 	info, err := os.Stat(dir)
 	return err == nil && info.IsDir() && filepath.IsAbs(dir)

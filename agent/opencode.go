@@ -119,7 +119,7 @@ func (r *resumer) events(ctx context.Context) (*core.File, Workdir, error) {
 	if err != nil {
 		return nil, w, err
 	}
-	if w.CWD = realPath(w.CWD); !isDir(w.CWD) {
+	if !isDir(w.CWD) {
 		return nil, w, hint.With(fmt.Errorf("the session's directory %s does not exist on this host: %w", file.Header.CWD, core.ErrNotFound), "say where to continue with: --cwd DIR")
 	}
 	return file, w, nil

@@ -48,7 +48,7 @@ type RunReport struct {
 func Run(ctx context.Context, h *Host, node Node, o RunOptions) (RunReport, error) {
 	dir := o.Dir
 	if dir == "" {
-		dir, _ = os.Getwd() // without one, files are found by their names only
+		dir, _ = Getwd() // without one, files are found by their names only
 	}
 	f := newFollower(h, node, dir, o.Argv)
 	p, err := process.Start(o.Argv, o.Options)

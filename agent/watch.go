@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -69,7 +68,7 @@ func Watch(ctx context.Context, h *Host, node follow.Node, o WatchOptions) error
 // sessions directories. A path that is an agent's sessions directory gets that
 // agent's dialect.
 func (h *Host) WatchRoots(paths []string) ([]follow.Root, error) {
-	dir, err := os.Getwd()
+	dir, err := Getwd()
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -17,11 +18,48 @@ type Workdir struct {
 	Gone bool   `json:"gone,omitempty"`
 }
 
-// workdir chooses the directory for a session that worked in from: given, if it is
-// not empty; else the one that the user's table maps it to; else from, if it
-// exists here; else the matching place in the current repository. Otherwise Gone
-// is true.
+// Getwd returns the current directory as agents see it, without symbolic links.
+// os.Getwd returns the path by which a shell came there.
+func Getwd() (string, error) {
+	dir, err := os.Getwd()
+	return realPath(dir), err
+}
+
+// RealDir returns the absolute path of a directory on this host as agents see it that
+// work there, without symbolic links. A directory that does not exist keeps its path.
+func RealDir(dir string) (string, error) {
+	if !filepath.IsAbs(dir) {
+		here, err := Getwd()
+		if err != nil {
+			return "", err
+		}
+		dir = here + string(filepath.Separator) + dir // not cleaned: x/.. is not here if x is a link
+	}
+	return filepath.Clean(realPath(dir)), nil
+}
+
+// realPath resolves symbolic links in path, and returns path if that fails.
+func realPath(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil && path != "" {
+		return real
+	}
+	return path
+}
+
+// workdir chooses the directory for a session that worked in from, and resolves
+// symbolic links in its path, as agents do.
 func (h *Host) workdir(given, from string) (Workdir, error) {
+	w, err := h.chooseWorkdir(given, from)
+	if real := realPath(w.CWD); err == nil && real != w.CWD {
+		w.CWD, w.Why = real, cmp.Or(w.Why, "agents resolve symbolic links")
+	}
+	return w, err
+}
+
+// chooseWorkdir returns given, if it is not empty; else the directory that the user's
+// table maps from to; else from, if it exists here; else the matching place in the
+// current repository. Otherwise Gone is true.
+func (h *Host) chooseWorkdir(given, from string) (Workdir, error) {
 	w := Workdir{From: from, CWD: from}
 	if given != "" {
 		dir, err := h.givenDir(given)
@@ -46,7 +84,7 @@ func (h *Host) workdir(given, from string) (Workdir, error) {
 	if isDir(from) {
 		return w, nil
 	}
-	if here, err := os.Getwd(); err == nil {
+	if here, err := Getwd(); err == nil {
 		if dir, why := inRepository(here, from); dir != "" {
 			w.CWD, w.Why = dir, why
 			return w, nil
@@ -71,7 +109,7 @@ func (h *Host) givenDir(given string) (string, error) {
 	if !ok {
 		return "", errNoHome
 	}
-	dir, err := filepath.Abs(dir)
+	dir, err := RealDir(dir)
 	if err == nil && !isDir(dir) {
 		err = usagef("--cwd %s is not a directory on this host", given)
 	}

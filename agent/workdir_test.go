@@ -2,6 +2,7 @@ package agent
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,7 +14,7 @@ import (
 // exists. The same table works on every host.
 func TestWorkdirFollowsTheUsersTable(t *testing.T) {
 	t.Parallel()
-	home := t.TempDir()
+	home := testkit.TempDir(t)
 	testkit.MakeFiles(t, home, "work/proj/sub", "work/special", "deep/x", "both/proj")
 	h := testHost(map[string]string{"HOME": home})
 	h.PathRows = func() ([][]string, string, error) {
@@ -56,7 +57,7 @@ func TestWorkdirFollowsTheUsersTable(t *testing.T) {
 
 func TestWorkdirMatchesTheCurrentRepository(t *testing.T) {
 	t.Parallel()
-	root := t.TempDir()
+	root := testkit.TempDir(t)
 	config := "[core]\n\turl = /not/this\n[remote \"origin\"]\n\turl = https://user:secret@host.example/ann/widget.git\n\tfetch = +refs\n[remote \"mine\"]\nurl=git@host.example:bob/gadget\n[branch \"x\"]\nurl = /nor/that\n"
 	testkit.MakeFiles(t, root, "proj/.git/config="+config, "proj/sub/proj/deep", "proj/cmd", "plain/sub",
 		"tree/.git=gitdir: ../proj/.git/worktrees/tree\n", "proj/.git/worktrees/tree/commondir=../..\n", "tree/cmd", "empty/.git")
@@ -87,7 +88,7 @@ func TestWorkdirMatchesTheCurrentRepository(t *testing.T) {
 
 func TestWorkdirIsTheGivenOrTheOriginalDirectory(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := testkit.TempDir(t)
 	h := testHost(map[string]string{"HOME": dir})
 	testkit.MakeFiles(t, dir, "was", "says")
 	was, says := filepath.Join(dir, "was"), filepath.Join(dir, "says")
@@ -96,6 +97,11 @@ func TestWorkdirIsTheGivenOrTheOriginalDirectory(t *testing.T) {
 	}
 	if w, err := h.workdir("~/says", was); err != nil || w.CWD != says || w.Why == "" {
 		t.Errorf("%+v, %v", w, err)
+	}
+	link := filepath.Join(dir, "link")
+	testkit.Must(t, os.Symlink(was, link))
+	if w, err := h.workdir("", link); err != nil || w.CWD != was || w.Why == "" || h.LocalDir(link) != was {
+		t.Errorf("a symbolic link: %+v, %v", w, err)
 	}
 	if w, err := h.workdir("", ""); err != nil || w != (Workdir{}) {
 		t.Errorf("a session without directory: %+v, %v", w, err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/nodetest"
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 // A fakeNode is a fake node, and the environment in which a test runs sessctl.
@@ -23,7 +24,7 @@ type fakeNode struct {
 
 func newFake(t *testing.T) *fakeNode {
 	t.Helper()
-	return &fakeNode{Node: nodetest.New(t), t: t, home: t.TempDir()}
+	return &fakeNode{Node: nodetest.New(t), t: t, home: testkit.TempDir(t)}
 }
 
 // A result is what a run of the program came to.

@@ -179,8 +179,15 @@ func TestClaimAgainIsMine(t *testing.T) {
 func resumable(t *testing.T, text string) (*fakeNode, *atomic.Int32) {
 	t.Helper()
 	f := newFake(t)
-	f.file.Store(text)
 	f.Has([]string{testID})
+	return f, givesFile(t, f, text)
+}
+
+// givesFile makes f give testID as the file text, and claims of its head. It returns
+// the number of claims.
+func givesFile(t *testing.T, f *fakeNode, text string) *atomic.Int32 {
+	t.Helper()
+	f.file.Store(text)
 	f.info.Store(`{"log":{"dialect":"pi"}}`)
 	f.Mux.HandleFunc("GET /v1/sessions/"+testID, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, f.info.Load().(string))
@@ -206,7 +213,7 @@ func resumable(t *testing.T, text string) (*fakeNode, *atomic.Int32) {
 		}
 		_ = json.NewEncoder(w).Encode(api.Claimed{Claim: *mine("w1"), Head: "main", Former: &core.Claim{Agent: "omp", Host: "b-host", Writer: "w0"}})
 	})
-	return f, &claims
+	return &claims
 }
 
 // talk is a session of pi that said so much.

@@ -51,7 +51,7 @@ func secretsOf(cfg config.Config) (p secrets.Policy, err error) {
 }
 
 func watchRoots(names config.List) ([]follow.Root, error) {
-	dir, err := os.Getwd()
+	dir, err := agent.Getwd()
 	if err != nil {
 		return nil, err
 	}

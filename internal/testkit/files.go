@@ -26,6 +26,14 @@ func WantFiles(t testing.TB, dir string, want map[string]string) {
 	}
 }
 
+// TempDir is t.TempDir without symbolic links in its path, as agents see it.
+func TempDir(t testing.TB) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	Must(t, err)
+	return dir
+}
+
 // MakeFiles creates directories below root, and files for names of the form
 // "path=content".
 func MakeFiles(t testing.TB, root string, names ...string) {

@@ -191,7 +191,7 @@ var fleetMutations = []mutation{
 	},
 	{
 		"edge_agents/EDGE-09", "Claude Code would not find the file of another host", "agent/bundle.go",
-		"h.CWD = realPath(f.workdir.CWD) // as the agent sees it", "_ = realPath(f.workdir.CWD) // as the agent sees it",
+		"h.CWD = f.workdir.CWD", "_ = f.workdir.CWD",
 	},
 	{
 		"edge_agents/EDGE-10", "a reverted thread has what it took back", "core/dialect/codex/rollout.go",

@@ -197,7 +197,7 @@ var piMutations = []mutation{
 	},
 	{
 		"pi_manage/PI-17", "a directory that begins with a dot is stored as it is", "cmd/sessctl/internal/cli/directory.go",
-		"return filepath.Abs(dir)", "return dir, nil",
+		"return agent.RealDir(dir)", "_, err := agent.RealDir(dir)\n\t\treturn dir, err",
 	},
 	{
 		"pi_manage/PI-17", "a session is never continued", "session/session.go",

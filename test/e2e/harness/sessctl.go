@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 // A Host is a host on which a user runs sessctl: a home directory, and the node to
@@ -20,7 +22,7 @@ type Host struct {
 // NewHost returns a Host that connects to n.
 func NewHost(tb testing.TB, n *Node) *Host {
 	tb.Helper()
-	h := &Host{Dir: tb.TempDir(), URL: n.URL}
+	h := &Host{Dir: testkit.TempDir(tb), URL: n.URL}
 	if n.Token != "" {
 		h.Env = append(h.Env, "SESS_TOKEN="+n.Token)
 	}

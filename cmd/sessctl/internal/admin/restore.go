@@ -69,6 +69,10 @@ sessctl restore --from s3://backups/prod 019a`,
 			case !f.all && !filters && len(args) == 0:
 				return cli.Usagef("sessions, filters or --all are required")
 			}
+			var err error
+			if f.cwd, err = cli.Directory(f.cwd); err != nil {
+				return err
+			}
 			ctx, cancel := a.Within(cmd, cli.Forever)
 			defer cancel()
 			return a.restore(ctx, cmd, args, f)

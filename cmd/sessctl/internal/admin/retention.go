@@ -121,6 +121,10 @@ type planFlags struct {
 
 func (f *planFlags) policy() (report.Policy, error) {
 	none := policyRule{}
+	var err error
+	if f.CWD, err = cli.Directory(f.CWD); err != nil {
+		return report.Policy{}, err
+	}
 	if f.file == "" {
 		written := policyFile{EraseTrash: f.eraseTrash}
 		if f.policyRule != none {

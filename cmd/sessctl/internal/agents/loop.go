@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/sesslog/sesslog/agent"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
@@ -117,7 +117,7 @@ func (f *loopFlags) checkSettings() error {
 	if name == "" || vendor != "anthropic" && vendor != "openai" {
 		return cli.Usagef("--model %.128q is not of the form VENDOR/NAME, with the vendor anthropic or openai", f.Model)
 	}
-	dir, err := filepath.Abs(f.Dir)
+	dir, err := agent.RealDir(f.Dir)
 	if err != nil {
 		return err
 	}

@@ -3,9 +3,9 @@ package agents
 import (
 	"cmp"
 	"context"
-	"os"
 	"strconv"
 
+	"github.com/sesslog/sesslog/agent"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
@@ -44,7 +44,7 @@ func (a app) pick(ctx context.Context, last bool) (core.SessionID, error) {
 // choices returns the sessions to offer, the newest first: those that continue in
 // this directory or, if there are none, all.
 func (a app) choices(ctx context.Context, node *client.Client) (rows []catalog.Row, here bool, err error) {
-	dir, err := os.Getwd()
+	dir, err := agent.Getwd()
 	if err != nil {
 		return nil, false, err
 	}

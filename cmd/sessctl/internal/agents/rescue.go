@@ -110,7 +110,7 @@ func (a app) rescue(ctx context.Context, f rescueFlags) error {
 		roots = append(roots, follow.Root{Path: path, Dialect: opencode.Dialect{}.Name()})
 	}
 	if f.dir == "" {
-		cwd, err := os.Getwd()
+		cwd, err := agent.Getwd()
 		if err != nil {
 			return err
 		}

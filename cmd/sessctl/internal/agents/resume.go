@@ -47,10 +47,11 @@ The session continues in the directory of --cwd. Without --cwd it is the first o
 the directory that paths in ~/.config/sesslog/sessctl.yaml maps it to; the
 original directory, if it exists; the same subdirectory of the git repository of
 the current directory, if it exists. The last requires that an element of the
-original path is the name of the repository or of one of its remotes. If it is not
-the original directory, resume says which one and why. Each row of paths is one
-directory as different hosts name it. The longest match wins, and in its row the
-first directory that exists. All hosts can share the file:
+original path is the name of the repository or of one of its remotes. Symbolic links
+in the path are resolved, as agents do. If it is not the original directory, resume
+says which one and why. Each row of paths is one directory as different hosts name
+it. The longest match wins, and in its row the first directory that exists. All
+hosts can share the file:
 
     paths:
       - [/home/ann/src, /Users/ann/code, ~/work]

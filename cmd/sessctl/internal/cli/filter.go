@@ -28,7 +28,7 @@ type FilterFlags struct {
 // Add adds the flags to cmd.
 func (f *FilterFlags) Add(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.StringVar(&f.cwd, "cwd", "", "only sessions of the directory `DIR`, as their agent wrote it; . is the current one")
+	fs.StringVar(&f.cwd, "cwd", "", "only sessions of the directory `DIR`; if it exists here, symbolic links are resolved")
 	fs.BoolVar(&f.below, "below", false, "also sessions of the directories below --cwd")
 	fs.StringVar(&f.dialect, "dialect", "", "only sessions of the agent `NAME`")
 	fs.StringVar(&f.holder, "holder", "", "only sessions with a head held by `HOLDER`: an agent, host, person or writer")

@@ -3,11 +3,11 @@ package read
 import (
 	"cmp"
 	"context"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/sesslog/sesslog/agent"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/session/catalog"
 )
@@ -53,7 +53,7 @@ type historyFlags struct {
 func (a app) history(ctx context.Context, f historyFlags) error {
 	q := catalog.PromptQuery{Text: f.words}
 	if f.cwd != "" {
-		dir, err := filepath.Abs(f.cwd)
+		dir, err := agent.RealDir(f.cwd)
 		if err != nil {
 			return err
 		}

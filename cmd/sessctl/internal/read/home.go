@@ -2,6 +2,7 @@ package read
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/sesslog/sesslog/agent"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/bundle"
@@ -26,13 +28,10 @@ func (a app) exportHome(ctx context.Context, arg string, f exportFlags) error {
 	if !ok {
 		return cli.Hintf(cli.Usagef("--home: a session of %s is one file", rules.Name()), "name the file: sessctl export %s --out FILE", arg)
 	}
-	cwd := f.cwd
-	if cwd != "" {
-		if cwd, err = filepath.Abs(cwd); err != nil {
+	cwd := cmp.Or(f.cwd, file.Header.CWD)
+	if f.cwd != "" || filepath.IsAbs(cwd) { // it need not exist
+		if cwd, err = agent.RealDir(cwd); err != nil {
 			return err
-		}
-		if real, err := filepath.EvalSymlinks(cwd); err == nil { // it need not exist
-			cwd = real
 		}
 	}
 	files, err := bundler.Unpack(file.Header, file.Entries, cwd)

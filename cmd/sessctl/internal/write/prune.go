@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sesslog/sesslog/agent"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
@@ -52,8 +53,8 @@ func (f *pruneFlags) check(cmd *cobra.Command) error {
 	if f.cwd == "" {
 		return nil
 	}
-	abs, err := filepath.Abs(f.cwd)
-	f.cwd = abs
+	dir, err := agent.RealDir(f.cwd)
+	f.cwd = dir
 	return err
 }
 
