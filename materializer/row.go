@@ -45,6 +45,7 @@ func (r *rowMaker) row(st *core.State) catalog.Row {
 		Summary:  r.summarizer.Summary(st.Entries),
 	}
 	row.Closed = row.Closed || row.Summary.Closed
+	row.Changed = row.LastChange()
 	row.Kept, row.Changes = keptOf(&st.Snapshot)
 	if string(st.ID) != st.Header.ID {
 		row.AgentID = clip(st.Header.ID)

@@ -108,7 +108,7 @@ func (r remote) Delete(ctx context.Context, id core.SessionID, n core.Notice) er
 }
 
 func (r remote) Recent(ctx context.Context, q session.Query) ([]session.Found, error) {
-	list, err := r.c.List(ctx, catalog.Filter{CWD: q.CWD, Dialect: q.Dialect, Text: q.Text, Limit: q.Limit})
+	list, err := r.c.List(ctx, catalog.Filter{CWD: q.CWD, Dialect: q.Dialect, Text: q.Text, Limit: q.Limit, Sort: catalog.SortChanged})
 	if err != nil {
 		return nil, typed("", err)
 	}

@@ -34,7 +34,7 @@ export interface StoreOptions extends ClientOptions {
   fold?: Fold;
 }
 
-type Row = { id: string; cwd: string; entries: number; seq: number; modified: string };
+type Row = { id: string; cwd: string; entries: number; seq: number; modified: string; changed?: string };
 
 const mainFile = "main.jsonl";
 const removals = "files/.removed.jsonl"; // names transcripts of sub-agents that were deleted alone
@@ -204,7 +204,7 @@ export class SesslogSessionStore {
       const page: { sessions: Row[]; next?: string } = await this.#client.json("GET", `/v1/sessions?${query}`);
       for (const row of page.sessions) {
         const sessionId = row.entries > 0 && this.#sessionId(projectKey, row.id, row.cwd);
-        if (sessionId) found.push({ ...row, sessionId, mtime: Date.parse(row.modified) });
+        if (sessionId) found.push({ ...row, sessionId, mtime: Date.parse(row.changed ?? row.modified) });
       }
       if (!page.next) return found;
       query.set("after", page.next);

@@ -61,7 +61,7 @@ func (a app) complete(root *cobra.Command) {
 		}
 	}
 	for name, values := range map[string][]string{
-		"output": cli.Formats, "dialect": agentNames(), "agent": agentNames(), "as": agentNames(), "sort": {"modified", "created", "name", "size", "cost", "entries"}, "state": cli.States,
+		"output": cli.Formats, "dialect": agentNames(), "agent": agentNames(), "as": agentNames(), "sort": {"modified", "changed", "created", "name", "size", "cost", "entries"}, "state": cli.States,
 	} {
 		if root.LocalFlags().Lookup(name) != nil {
 			_ = root.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // it fails where it was done already

@@ -83,7 +83,7 @@ func TestContinueAndNarrowListings(t *testing.T) {
 	f.Answers("GET /v1/sessions/"+testID, api.Info{Log: api.LogInfo{Session: testID, Cursor: core.Cursor{Seq: 3}}})
 	f.Answers("POST /v1/sessions", api.Created{ID: "made-0001"})
 	wantResult(t, f.run("new", "--continue", "--cwd", "/work", "-o", "json"), 0, `{"id":"`+testID+`","seq":"3-0000000000000000","cursor":"3-0000000000000000"}`, "")
-	if query != "cwd=%2Fwork&dialect=pi&limit=1" {
+	if query != "cwd=%2Fwork&dialect=pi&limit=1&sort=changed" {
 		t.Errorf("asked for %s", query)
 	}
 	wantResult(t, f.run("new", "--continue", "--cwd", "/elsewhere"), 0, "made-0001\n", "")

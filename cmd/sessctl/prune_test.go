@@ -68,14 +68,14 @@ func TestPruneListsAndThenTrashes(t *testing.T) {
 	t.Parallel()
 	f, deleted := pruneNode(t)
 	got := f.run("rm", "--older-than", "24h", "--cwd", "/lab")
-	wantResult(t, got, 0, "not changed since 2", "nothing was changed")
+	wantResult(t, got, 0, "not modified since 2", "nothing was changed")
 	if len(deleted()) != 0 {
 		t.Fatalf("deleted without --yes: %v", deleted())
 	}
 	wantResult(t, f.run("rm", "--older-than", "24h", "--cwd", "/lab", "--yes"), 0, "deleted", "sessctl rm --undo SESSION")
 	want := map[string]string{
-		"old-0030h": "tester: pruned: not changed since 2",
-		"old-0040h": "tester: pruned: not changed since 2",
+		"old-0030h": "tester: pruned: not modified since 2",
+		"old-0040h": "tester: pruned: not modified since 2",
 	}
 	if diff := cmp.Diff(want, deleted()); diff != "" {
 		t.Error(diff)

@@ -46,7 +46,7 @@ func TestSymbolicLinksInTheDirectoryAreResolved(t *testing.T) {
 	f.Mux.HandleFunc("GET /v1/sessions", func(w http.ResponseWriter, r *http.Request) {
 		asked = r.URL.Query().Get("cwd")
 		list := api.List{Sessions: []catalog.Row{}}
-		if asked == "" {
+		if asked == "" && r.URL.Query().Get("sort") == "changed" {
 			list.Sessions = []catalog.Row{{ID: "session-b", CWD: "/b"}, {ID: testID, CWD: link + "/sub"}}
 		}
 		_ = json.NewEncoder(w).Encode(list)

@@ -3,6 +3,7 @@
 package display
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/sesslog/sesslog/core/item"
@@ -36,14 +37,19 @@ type TreeNode struct {
 
 // A Summary is a session's row in a listing.
 type Summary struct {
-	Name     string     `json:"name,omitempty"`
-	First    string     `json:"first,omitempty"` // the first user message, cut at 200 characters
-	Messages int        `json:"messages"`
-	Created  string     `json:"created,omitempty"`
-	Modified string     `json:"modified,omitempty"` // ISO 8601, the last user or assistant message
-	Usage    item.Usage `json:"usage"`
+	Name     string `json:"name,omitempty"`
+	First    string `json:"first,omitempty"` // the first user message, cut at 200 characters
+	Messages int    `json:"messages"`
+	Created  string `json:"created,omitempty"`
+	Modified string `json:"modified,omitempty"` // ISO 8601, the last user or assistant message
+	// The time of the last entry of any type, if it is after Modified; in rows always.
+	Changed string     `json:"changed,omitempty"`
+	Usage   item.Usage `json:"usage"`
 	// Closed says that the agent ended the session.
 	Closed bool `json:"closed,omitempty"`
 	// Tags are the agent's own tags. Most agents have none.
 	Tags []string `json:"tags,omitempty"`
 }
+
+// LastChange returns the time of the session's last change, empty if it is unknown.
+func (s *Summary) LastChange() string { return cmp.Or(s.Changed, s.Modified, s.Created) }

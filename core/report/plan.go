@@ -50,7 +50,7 @@ type Item struct {
 	Seq     uint64         `json:"seq"` // of its last record when the plan was made
 	Do      string         `json:"do"`  // ToTrash or ToErase
 	Why     string         `json:"why"`
-	Last    time.Time      `json:"last,omitzero"` // its last change
+	Last    time.Time      `json:"last,omitzero"` // when it was modified, or moved to the trash
 }
 
 // A Plan is what a policy selects at one time. Its ID is a digest of the rest.

@@ -17,6 +17,7 @@ type columns struct {
 	id, agentID, dialect, cwd string
 	name, heading             string
 	created, modified         int64
+	changed                   int64
 	cost                      float64
 	claims                    string
 	row                       string // the whole row, as JSON
@@ -40,6 +41,10 @@ func columnsOf(v *materializer.View) (columns, error) {
 	c.modified = c.created
 	if ms, ok := millis(r.Modified); ok {
 		c.modified = ms
+	}
+	c.changed = c.modified
+	if ms, ok := millis(r.Changed); ok {
+		c.changed = ms
 	}
 	claims, err := json.Marshal(v.Claims)
 	c.claims = string(claims)

@@ -2,7 +2,7 @@ package index
 
 // version is the version of the schema and of how sessions are read. A file of
 // another version is rebuilt.
-const version = 5
+const version = 6
 
 // The table sessions has only the columns by which sessions are found and ordered,
 // so that many rows fit on a page. The row as JSON, and what only writing needs,
@@ -24,7 +24,7 @@ CREATE TABLE sessions(
 	id TEXT NOT NULL UNIQUE,
 	seq INTEGER NOT NULL, snapshot INTEGER NOT NULL, change INTEGER NOT NULL,
 	deleted INTEGER NOT NULL, closed INTEGER NOT NULL, held INTEGER NOT NULL,
-	created INTEGER NOT NULL, modified INTEGER NOT NULL,
+	created INTEGER NOT NULL, modified INTEGER NOT NULL, changed INTEGER NOT NULL,
 	size INTEGER NOT NULL, entries INTEGER NOT NULL, cost REAL NOT NULL,
 	agent_id TEXT NOT NULL, dialect TEXT NOT NULL, cwd TEXT NOT NULL,
 	name TEXT NOT NULL, heading TEXT NOT NULL
@@ -36,6 +36,7 @@ CREATE TABLE details(
 	row TEXT NOT NULL
 );
 CREATE INDEX by_modified ON sessions(deleted, modified DESC, id, cwd, dialect, closed, held, created, size, cost, entries, heading);
+CREATE INDEX by_changed ON sessions(deleted, changed DESC, id);
 CREATE INDEX by_created ON sessions(deleted, created DESC, id);
 CREATE INDEX by_name ON sessions(deleted, name, id);
 CREATE INDEX by_size ON sessions(deleted, size DESC, id);

@@ -4,9 +4,9 @@ package index
 var statements = map[string]string{
 	"load": `SELECT s.n, s.seq, s.deleted, s.modified, s.dialect, s.cwd, s.heading, d.texts, d.digest, d.kept, d.marks, d.claims, d.labels
 		FROM sessions s CROSS JOIN details d ON d.n = s.n WHERE s.id = ?`,
-	"insert": `INSERT INTO sessions(id, seq, snapshot, change, deleted, closed, held, created, modified, size, entries, cost, agent_id, dialect, cwd, name, heading)
-		VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-	"update": `UPDATE sessions SET seq = ?, snapshot = ?, change = ?, deleted = ?, closed = ?, held = ?, created = ?, modified = ?, size = ?, entries = ?, cost = ?,
+	"insert": `INSERT INTO sessions(id, seq, snapshot, change, deleted, closed, held, created, modified, changed, size, entries, cost, agent_id, dialect, cwd, name, heading)
+		VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	"update": `UPDATE sessions SET seq = ?, snapshot = ?, change = ?, deleted = ?, closed = ?, held = ?, created = ?, modified = ?, changed = ?, size = ?, entries = ?, cost = ?,
 		agent_id = ?, dialect = ?, cwd = ?, name = ?, heading = ? WHERE n = ?`,
 	"detail":        `REPLACE INTO details(n, texts, digest, kept, marks, claims, labels, row) VALUES(?, ?, ?, ?, ?, ?, ?, ?)`,
 	"undetail":      `DELETE FROM details WHERE n = ?`,

@@ -64,7 +64,7 @@ func conditionsOf(f *catalog.Filter, ordered catalog.Sort) (*where, error) {
 	if err := check(f); err != nil {
 		return nil, err
 	}
-	w := &where{wide: f.Text != "" || f.Fuzzy != "" || f.Name != "" || f.Prefix != "" || ordered == catalog.SortName}
+	w := &where{wide: f.Text != "" || f.Fuzzy != "" || f.Name != "" || f.Prefix != "" || ordered == catalog.SortName || ordered == catalog.SortChanged}
 	deleted := 0
 	if f.Deleted {
 		deleted = 1

@@ -133,6 +133,9 @@ func (w *world) session(i int) *materializer.View {
 	if w.rng.IntN(10) == 0 {
 		r.Modified = ""
 	}
+	if w.rng.IntN(3) == 0 {
+		r.Changed = iso(w.time())
+	}
 	for w.rng.IntN(4) == 0 {
 		r.Tags = append(r.Tags, fmt.Sprintf("tag-%d", w.rng.IntN(300)))
 	}
@@ -170,7 +173,7 @@ func (w *world) change(v *materializer.View) *materializer.View {
 	case 0:
 		n.Row.Deleted = !n.Row.Deleted
 	case 1:
-		n.Row.Name = w.text(2)
+		n.Row.Name, n.Row.Changed = w.text(2), iso(at)
 	case 2: // an entry is replaced
 		n.Entries[0] = message(0, "user", "redacted", at)
 	case 3:
@@ -211,6 +214,8 @@ func (o oracle) list(f catalog.Filter) []core.SessionID {
 
 func compare(a, b *materializer.View, by catalog.Sort) int {
 	switch by {
+	case catalog.SortChanged:
+		return strings.Compare(b.Row.LastChange(), a.Row.LastChange())
 	case catalog.SortCreated:
 		return strings.Compare(b.Row.Created, a.Row.Created)
 	case catalog.SortName:

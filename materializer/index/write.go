@@ -202,7 +202,7 @@ func (w *writer) put(v *materializer.View, old *stored) error {
 	w.change++
 	r := &v.Row
 	args := []any{
-		int64(r.Seq), int64(r.Snapshot), w.change, placeOf(r), r.Closed, len(v.Claims) > 0, c.created, c.modified, r.Size, r.Entries, c.cost,
+		int64(r.Seq), int64(r.Snapshot), w.change, placeOf(r), r.Closed, len(v.Claims) > 0, c.created, c.modified, c.changed, r.Size, r.Entries, c.cost,
 		c.agentID, c.dialect, c.cwd, c.name, c.heading,
 	}
 	if fresh {

@@ -17,7 +17,7 @@ type rank struct {
 	id   core.SessionID
 }
 
-func standingOf(row *catalog.Row) rank { return rank{changed(row), row.ID} }
+func standingOf(row *catalog.Row) rank { return rank{modified(row), row.ID} }
 
 // compare is negative if p is ranked before q.
 func (p rank) compare(q rank) int {

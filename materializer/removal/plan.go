@@ -13,7 +13,7 @@ import (
 	"github.com/sesslog/sesslog/session/catalog"
 )
 
-// Plan returns what p selects now, the sessions first that were not changed for
+// Plan returns what p selects now, the sessions first that were not modified for
 // longest. Sessions that are held or claimed stay. The rows are read twice if a
 // rule keeps some. They are not all in memory: only report.MaxPlan selected sessions, and
 // the times of the sessions that rules keep.
@@ -89,7 +89,7 @@ func itemOf(p *report.Policy, now time.Time, row *catalog.Row, kept []latest) (r
 		isKept := l.Keep == 0 || kept[i].has(group(l, row), l.Keep, standingOf(row))
 		if why := why(l, now, row, isKept); why != "" {
 			called := cmp.Or(l.Name, fmt.Sprintf("rule %d", i+1))
-			return report.Item{Session: row.ID, Seq: row.Seq, Do: report.ToTrash, Why: called + ": " + why, Last: changed(row)}, true
+			return report.Item{Session: row.ID, Seq: row.Seq, Do: report.ToTrash, Why: called + ": " + why, Last: modified(row)}, true
 		}
 	}
 	return report.Item{}, false
@@ -135,13 +135,13 @@ func group(l *report.Rule, row *catalog.Row) string {
 }
 
 // why returns why the rule selects row, empty if it does not. OlderThan does not
-// select a row whose last change is unknown. isKept means that the session is among
+// select a row if it is unknown when it was modified. isKept means that the session is among
 // those that Keep keeps.
 func why(l *report.Rule, now time.Time, row *catalog.Row, isKept bool) string {
-	last := changed(row)
+	last := modified(row)
 	switch {
 	case l.OlderThan > 0 && !last.IsZero() && now.Sub(last) > l.OlderThan:
-		return "not changed since " + last.UTC().Format("2006-01-02 15:04")
+		return "not modified since " + last.UTC().Format("2006-01-02 15:04")
 	case l.LargerThan > 0 && row.Size > l.LargerThan:
 		return fmt.Sprintf("%d bytes, more than %d", row.Size, l.LargerThan)
 	case !isKept:
@@ -150,8 +150,8 @@ func why(l *report.Rule, now time.Time, row *catalog.Row, isKept bool) string {
 	return ""
 }
 
-// changed returns a session's last change, zero if unknown.
-func changed(row *catalog.Row) time.Time {
+// modified returns when a session was modified last, zero if unknown.
+func modified(row *catalog.Row) time.Time {
 	for _, text := range []string{row.Modified, row.Created} {
 		if t, err := time.Parse(time.RFC3339, text); err == nil {
 			return t

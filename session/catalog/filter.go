@@ -65,7 +65,8 @@ type Sort string
 
 // Orders. All but SortName are descending.
 const (
-	SortModified Sort = "modified"
+	SortModified Sort = "modified" // by the last message
+	SortChanged  Sort = "changed"  // by the last change of any kind: what agents call the last session
 	SortCreated  Sort = "created"
 	SortName     Sort = "name" // case does not matter
 	SortSize     Sort = "size"
@@ -74,7 +75,7 @@ const (
 )
 
 // Sorts are all orders.
-var Sorts = []Sort{SortModified, SortCreated, SortName, SortSize, SortCost, SortEntries}
+var Sorts = []Sort{SortModified, SortChanged, SortCreated, SortName, SortSize, SortCost, SortEntries}
 
 // States are all states.
 var States = []State{StateOpen, StateClosed, StateHeld, StateInterrupted}

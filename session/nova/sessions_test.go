@@ -403,7 +403,7 @@ func TestRunCleansUpOldSessions(t *testing.T) {
 		if got := ss.Held(); slices.Contains(got, old) || !slices.Contains(got, young) || !slices.Contains(got, claimed) {
 			t.Errorf("held: %v, of %v, %v and %v", got, old, young, claimed)
 		}
-		if _, err := node(l).State(t.Context(), old); !errors.Is(err, core.ErrDeleted) || !strings.Contains(err.Error(), "not changed since") {
+		if _, err := node(l).State(t.Context(), old); !errors.Is(err, core.ErrDeleted) || !strings.Contains(err.Error(), "not modified since") {
 			t.Errorf("the old one: %v", err)
 		}
 		cancel()

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/item"
@@ -531,6 +532,18 @@ func continueRecent(t *testing.T, w *suite) {
 		t.Errorf("it continued %s, want %s", again.ID(), first.ID())
 	}
 	same(t, first, again)
+
+	// Any entry is a change, as of the file that an agent continues.
+	later := w.createIn(t, cwd, shared)
+	w.user(t, later, "three")
+	o.Now = func() time.Time { return time.Now().Add(time.Hour) }
+	_, err = w.open(t, first.ID(), func(named *session.Options) { named.Now = o.Now }).SetName(t.Context(), "named later")
+	testkit.Must(t, err)
+	again, err = session.Continue(t.Context(), w.Log, cwd, o)
+	testkit.Must(t, err)
+	if again.ID() != first.ID() {
+		t.Errorf("it continued %s, want %s, which got its name later", again.ID(), first.ID())
+	}
 }
 
 // OMP-19, PI-39

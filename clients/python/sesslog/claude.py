@@ -183,7 +183,7 @@ class SesslogSessionStore:
             for row in page["sessions"]:
                 session = self._session_id(project_key, row["id"], row.get("cwd", ""))
                 if session and row["entries"]:
-                    time = datetime.datetime.fromisoformat(row["modified"].replace("Z", "+00:00"))
+                    time = datetime.datetime.fromisoformat((row.get("changed") or row["modified"]).replace("Z", "+00:00"))
                     found.append({**row, "session_id": session, "mtime": int(time.timestamp() * 1000)})
             if not page.get("next"):
                 return found

@@ -226,6 +226,14 @@ func TestSummaryCountsAnswersOnce(t *testing.T) {
 	if s.Usage != (item.Usage{Input: 9, Output: 15}) || s.Messages != 3 || s.Name != "Name" || s.First != "one" || s.Modified != at(4) {
 		t.Errorf("summary %+v", s)
 	}
+	named, err := Dialect{}.Fill(Dialect{}.NewName("later"), core.Fields{ID: "n", Time: at(9)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Entries = append(f.Entries, named)
+	if s := (Dialect{}).Summary(f.Header, f.Entries); s.Modified != at(4) || s.Changed != at(9) {
+		t.Errorf("modified %s and changed %s, want %s and %s", s.Modified, s.Changed, at(4), at(9))
+	}
 	dialecttest.Grows(t, Dialect{}, f.Header, f.Entries)
 }
 

@@ -2,6 +2,7 @@ package claude
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -78,7 +79,7 @@ func kindOf(v jsjson.Value) string {
 }
 
 // Fill adds uuid, parentUuid and timestamp to a line of the conversation. Any
-// other line gets an envelope with that id.
+// other line gets an envelope with that id, and that time if it has none.
 func (d Dialect) Fill(line []byte, f core.Fields) (core.Entry, error) {
 	e, err := d.Entry(line)
 	if err != nil || envelope.IsOurs(line) {
@@ -86,7 +87,7 @@ func (d Dialect) Fill(line []byte, f core.Fields) (core.Entry, error) {
 	}
 	if !isTalk(e.Type) && e.ID == "" {
 		var w envelope.Writer
-		return w.Line(envelope.Piece{ID: f.ID, Path: mainPath, Kind: e.Type, Time: e.Time, Bytes: line})[0], nil
+		return w.Line(envelope.Piece{ID: f.ID, Path: mainPath, Kind: e.Type, Time: cmp.Or(e.Time, f.Time), Bytes: line})[0], nil
 	}
 	return d.Entry(jsonl.Complete(line,
 		jsonl.Member{Name: "uuid", Value: jsonl.Quoted(f.ID)},

@@ -23,13 +23,15 @@ func (d Dialect) Summary(h core.Header, es []core.Entry) display.Summary {
 func (Dialect) Summarizer(h core.Header) optional.Summarizer {
 	s := &summarizer{set: settings{}, latest: math.NaN(), counted: map[string]bool{}, meter: meter{map[string]int64{}}}
 	s.summary.Created = date.ISO(date.Parse(h.Time))
+	s.changed.See(date.Parse(h.Time))
 	return s
 }
 
 type summarizer struct {
 	summary display.Summary
 	set     settings
-	latest  float64         // time of the latest message
+	latest  float64 // time of the latest message
+	changed date.Latest
 	counted map[string]bool // answers among the messages
 	meter   meter
 	usage   usage.Fold
@@ -41,6 +43,7 @@ func (s *summarizer) Summary(es []core.Entry) display.Summary {
 	for ; s.read < len(es); s.read++ {
 		s.set.read(es[s.read])
 		s.message(es[s.read])
+		s.changed.See(date.Parse(es[s.read].Time))
 	}
 	sum := s.summary
 	sum.Usage, sum.Name = s.usage.Own(), s.set.title()
@@ -51,6 +54,7 @@ func (s *summarizer) Summary(es []core.Entry) display.Summary {
 	if at := date.ISO(s.latest); s.latest > 0 && at != "" {
 		sum.Modified = at
 	}
+	sum.Changed = s.changed.After(sum.Modified)
 	return sum
 }
 

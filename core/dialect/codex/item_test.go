@@ -191,9 +191,12 @@ func TestSummaryGrowsWithTheThread(t *testing.T) {
 	helper := rollout(agent, `,"parent_thread_id":"`+parent+`"`).says("user", "task")
 	all := bundled(t, []bundle.File{named(fileName(1, parent), begin.text()), named(strings.Replace(fileName(2, parent), ".jsonl", "_"+second+".jsonl", 1), revert.text()+"{torn"), named(fileName(3, agent), helper.text())})
 	f := all[parent]
-	made, err := codex.Dialect{}.Fill(codex.Dialect{}.NewName("two"), core.Fields{ID: "n"})
+	made, err := codex.Dialect{}.Fill(codex.Dialect{}.NewName("two"), core.Fields{ID: "n", Time: "2036-01-02T03:04:05.000Z"})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if s := (codex.Dialect{}).Summary(f.Header, append(slices.Clone(f.Entries), made)); s.Changed != "2036-01-02T03:04:05.000Z" {
+		t.Errorf("changed %s, want the time of its name", s.Changed)
 	}
 	dialecttest.Grows(t, codex.Dialect{}, f.Header, slices.Insert(slices.Clone(f.Entries), len(f.Entries)/2, made))
 	dialecttest.Grows(t, codex.Dialect{}, f.Header, f.Entries)

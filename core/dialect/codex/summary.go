@@ -18,14 +18,18 @@ func (d Dialect) Summary(h core.Header, es []core.Entry) display.Summary {
 
 // Summarizer implements optional.Summarizing.
 func (d Dialect) Summarizer(h core.Header) optional.Summarizer {
-	return &summarizer{header: h, usage: usage.NewFold(d, h)}
+	s := &summarizer{header: h, usage: usage.NewFold(d, h)}
+	s.changed.See(date.Parse(h.Time))
+	return s
 }
 
 type summarizer struct {
 	header core.Header
 	usage  *usage.Fold
 	name   string
-	read   int
+	// changed is the time of the last line, of any file and of the index of names.
+	changed date.Latest
+	read    int
 	// listed has the first message, the number of messages and the time of the
 	// latest one in the history, which ends with the file newest.
 	listed display.Summary
@@ -42,6 +46,7 @@ func (s *summarizer) Summary(es []core.Entry) display.Summary {
 	continued := s.read > 0
 	for _, e := range added {
 		s.name = nameAfter(s.name, e)
+		s.changed.See(date.Parse(e.Time))
 		continued = continued && s.next(e)
 	}
 	s.read = len(es)
@@ -49,7 +54,7 @@ func (s *summarizer) Summary(es []core.Entry) display.Summary {
 		s.list(es)
 	}
 	sum := s.listed
-	sum.Name, sum.Usage = s.name, s.usage.Own()
+	sum.Name, sum.Changed, sum.Usage = s.name, s.changed.After(sum.Modified), s.usage.Own()
 	return sum
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/agentfile"
@@ -248,5 +249,16 @@ func TestNameGivenInTheLog(t *testing.T) {
 	}
 	if got := d.Summary(f.Header, append(f.Entries, later)).Name; got != "Theirs" {
 		t.Errorf("after a new title it is called %q", got)
+	}
+}
+
+// opencode continues the session of which the row was changed last.
+func TestRowOfTheSessionIsAChange(t *testing.T) {
+	t.Parallel()
+	s := begin().asks("m1", "one")
+	at := time.UnixMilli(s.ms).UTC().Format("2006-01-02T15:04:05.000Z")
+	f := s.row("session.updated.1", "info", s.info("Renamed")).file(t)
+	if sum := (opencode.Dialect{}).Summary(f.Header, f.Entries); sum.Changed != at || sum.Modified >= at {
+		t.Errorf("modified %s and changed %s, want it changed %s", sum.Modified, sum.Changed, at)
 	}
 }

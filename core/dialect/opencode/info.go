@@ -85,6 +85,9 @@ func (z *summarizer) Summary(es []core.Entry) display.Summary {
 		}
 	}
 	sum.Modified = isoTime(latest)
+	if at := millis(s.info, "time", "updated"); at > latest {
+		sum.Changed = isoTime(at)
+	}
 	sum.Usage = z.used.Own()
 	return sum
 }

@@ -107,12 +107,12 @@ func TestSummary(t *testing.T) {
 		{
 			"Plain",
 			[]string{hello, hi},
-			display.Summary{First: "hello", Messages: 2, Created: made, Modified: "1970-01-01T00:16:42.000Z", Usage: item.Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, Cost: 0.5}},
+			display.Summary{First: "hello", Messages: 2, Created: made, Modified: "1970-01-01T00:16:42.000Z", Changed: made, Usage: item.Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, Cost: 0.5}},
 		},
 		{
 			"AllMessagesCount",
 			[]string{hello, says("s", "u1", message("system", written)), says("t", "s", message("tool", written+`,"timestamp":9000`)), says("x", "t", `null`)},
-			display.Summary{First: "hello", Messages: 3, Created: made, Modified: "1970-01-01T00:16:41.000Z"},
+			display.Summary{First: "hello", Messages: 3, Created: made, Modified: "1970-01-01T00:16:41.000Z", Changed: made},
 		},
 		{
 			"BlocksJoined",
@@ -122,7 +122,7 @@ func TestSummary(t *testing.T) {
 		{
 			"CutAtCharacters",
 			[]string{says("a", "", message("user", `,"contents":[{"content":"`+strings.Repeat("é", 300)+`"}]`))},
-			display.Summary{First: strings.Repeat("é", 200), Messages: 1, Created: made, Modified: "1970-01-01T00:16:43.250Z"},
+			display.Summary{First: strings.Repeat("é", 200), Messages: 1, Created: made, Modified: "1970-01-01T00:16:43.250Z", Changed: made},
 		},
 		{
 			"LatestNotLastAndOfAnyBranch",
@@ -133,6 +133,11 @@ func TestSummary(t *testing.T) {
 			"AnImageIsActivity",
 			[]string{says("a", "", message("user", `,"contents":[{"type":"image","images":["aGk="]}],"timestamp":1767323099`))},
 			display.Summary{Messages: 1, Created: made, Modified: "2026-01-02T03:04:59.000Z"},
+		},
+		{
+			"AnyEntryIsAChange",
+			[]string{hello, `{"type":"label","id":"l","parent_id":"u1","timestamp":1767323099.25,"target_id":"u1","label":"here"}`},
+			display.Summary{First: "hello", Messages: 1, Created: made, Modified: "1970-01-01T00:16:41.000Z", Changed: "2026-01-02T03:04:59.250Z"},
 		},
 		{
 			"CostsWithoutAFiniteSum",

@@ -26,12 +26,14 @@ func (Dialect) Summarizer(h core.Header) optional.Summarizer {
 	s := &summarizer{ids: map[string]bool{}}
 	s.summary.Created = toISO(h.Time)
 	s.summary.Modified = s.summary.Created
+	s.changed = s.summary.Created
 	return s
 }
 
 type summarizer struct {
 	summary display.Summary
 	latest  float64 // time of the latest message
+	changed string  // time of the last entry
 	read    int
 	ids     map[string]bool // of the entries read
 	leaf    string          // where the current branch ends; empty if unknown
@@ -43,13 +45,18 @@ type summarizer struct {
 func (s *summarizer) Summary(es []core.Entry) display.Summary {
 	continued := true
 	for i := s.read; i < len(es); i++ {
+		s.changed = max(s.changed, toISO(es[i].Time))
 		continued = s.entry(es[i]) && continued
 	}
 	s.read = len(es)
 	if !continued {
 		s.branch(es)
 	}
-	return s.summary
+	sum := s.summary
+	if s.changed > sum.Modified {
+		sum.Changed = s.changed
+	}
+	return sum
 }
 
 // entry reads the next entry, and reports whether it continues the current

@@ -76,8 +76,8 @@ func TestSummary(t *testing.T) {
 		want  display.Summary
 	}{
 		{"Empty", nil, display.Summary{Created: made, Modified: made}},
-		{"Plain", []string{hello, hi}, display.Summary{First: "hello", Messages: 2, Created: made, Modified: "1970-01-01T00:00:01.002Z"}},
-		{"AllMessagesCount", []string{hello, stored("s", "u1", `{"role":"system"}`), stored("x", "s", `null`)}, display.Summary{First: "hello", Messages: 3, Created: made, Modified: "1970-01-01T00:00:01.001Z"}},
+		{"Plain", []string{hello, hi}, display.Summary{First: "hello", Messages: 2, Created: made, Modified: "1970-01-01T00:00:01.002Z", Changed: made}},
+		{"AllMessagesCount", []string{hello, stored("s", "u1", `{"role":"system"}`), stored("x", "s", `null`)}, display.Summary{First: "hello", Messages: 3, Created: made, Modified: "1970-01-01T00:00:01.001Z", Changed: made}},
 		{
 			"BlocksJoined",
 			[]string{stored("a", "", `{"role":"user","content":[{"type":"text","text":"a"},{"type":"image"},{"type":"text","text":"b"},5]}`)},
@@ -97,6 +97,11 @@ func TestSummary(t *testing.T) {
 			"LatestNotLast",
 			[]string{stored("a", "", `{"role":"user","content":"a","timestamp":1767323099000}`), stored("b", "a", `{"role":"assistant","content":"b","timestamp":5}`)},
 			display.Summary{First: "a", Messages: 2, Created: made, Modified: "2026-01-02T03:04:59.000Z"},
+		},
+		{
+			"AnyEntryIsAChange",
+			[]string{hello, `{"type":"label","id":"l","parentId":"u1","timestamp":"2026-01-03T00:00:00.000Z","targetId":"u1","label":"here"}`, then("model_change", "m", "")},
+			display.Summary{First: "hello", Messages: 1, Created: made, Modified: "1970-01-01T00:00:01.001Z", Changed: "2026-01-03T00:00:00.000Z"},
 		},
 		{"Usage", []string{
 			stored("a", "", `{"role":"assistant","content":"a",`+usage+`}`),

@@ -56,8 +56,9 @@ flags, or the rules of a YAML file:
         dialect: pi         # cwd, dialect and tag select sessions
         larger_than: 256MiB
 
-A session is removed if one limit of a rule matches. Sessions on hold, and
-sessions that a writer has claimed, are kept. A plan has up to 10,000 sessions.
+A session is removed if one limit of a rule matches. Messages modify a session;
+labels, names and settings do not. Sessions on hold, and sessions that a writer has
+claimed, are kept. A plan has up to 10,000 sessions.
 
 With -o json: the plan: id, log, made, policy, items (session, seq, do: delete or
 erase, why, last) and more.`,

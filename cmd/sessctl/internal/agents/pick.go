@@ -17,8 +17,8 @@ const (
 	maxRecent  = 200 // sessions among which it searches for those of this directory
 )
 
-// pick returns the session to resume if the user named none: with last, the newest
-// of this directory; otherwise the one that the user chooses.
+// pick returns the session to resume if the user named none: with last, the one of
+// this directory that was changed last; otherwise the one that the user chooses.
 func (a app) pick(ctx context.Context, last bool) (core.SessionID, error) {
 	if !last && !a.CanAsk() {
 		return "", cli.Usagef("SESSION is missing: name one, or take the newest of this directory with: sessctl resume --last")
@@ -41,14 +41,14 @@ func (a app) pick(ctx context.Context, last bool) (core.SessionID, error) {
 	return a.choose(ctx, rows)
 }
 
-// choices returns the sessions to offer, the newest first: those that continue in
+// choices returns the sessions to offer, the last changed first: those that continue in
 // this directory or, if there are none, all.
 func (a app) choices(ctx context.Context, node *client.Client) (rows []catalog.Row, here bool, err error) {
 	dir, err := agent.Getwd()
 	if err != nil {
 		return nil, false, err
 	}
-	recent, err := node.List(ctx, catalog.Filter{Limit: maxRecent})
+	recent, err := node.List(ctx, catalog.Filter{Sort: catalog.SortChanged, Limit: maxRecent})
 	if err != nil {
 		return nil, false, err
 	}
@@ -62,7 +62,7 @@ func (a app) choices(ctx context.Context, node *client.Client) (rows []catalog.R
 		}
 	}
 	if len(rows) == 0 {
-		old, err := node.List(ctx, catalog.Filter{CWD: dir, Limit: maxChoices})
+		old, err := node.List(ctx, catalog.Filter{CWD: dir, Sort: catalog.SortChanged, Limit: maxChoices})
 		if err != nil {
 			return nil, false, err
 		}
@@ -82,7 +82,7 @@ func (a app) choose(ctx context.Context, rows []catalog.Row) (core.SessionID, er
 	g.Colors("", cli.Yellow, cli.Cyan, cli.Dim, cli.Green, cli.Dim, "")
 	g.Row("", "ID", "AGENT", "WHEN", "STATE", "PROJECT", "TITLE")
 	for i, r := range rows {
-		g.Row(strconv.Itoa(i+1), cli.ShortID(r.ShortID, r.ID), r.Dialect, a.Ago(cmp.Or(r.Modified, r.Created)), cli.RowState(r), cli.Project(r.CWD),
+		g.Row(strconv.Itoa(i+1), cli.ShortID(r.ShortID, r.ID), r.Dialect, a.Ago(r.LastChange()), cli.RowState(r), cli.Project(r.CWD),
 			cmp.Or(r.Name, r.First))
 	}
 	g.DropEmpty()

@@ -23,8 +23,8 @@ func resumeCmd(a app) *cobra.Command {
 the agent on that file in the session's directory, and follows it as sessctl run
 does.
 
-Without SESSION it offers the newest sessions that continue in this directory;
---last takes the first of them. After two dashes comes the command that starts the
+Without SESSION it offers the sessions that continue in this directory, the last
+changed first; --last takes the first of them. Any entry is a change. After two dashes comes the command that starts the
 agent, if it is more than its name. With --no-start, with -o json and, unless a
 command is given, without a terminal the agent is not started: the claim stays
 until sessctl release. The same applies to agents that cannot be started on a file
@@ -123,7 +123,7 @@ sessctl resume 019a --no-start`,
 	a.SecretsFlag(cmd)
 	cmd.Flags().BoolVar(&f.DryRun, "dry-run", false, "show what would be done, but do nothing")
 	cmd.Flags().BoolVar(&f.noStart, "no-start", false, "write the file, but do not start the agent")
-	cmd.Flags().BoolVar(&f.last, "last", false, "resume the newest session of this directory")
+	cmd.Flags().BoolVar(&f.last, "last", false, "resume the session of this directory that was changed last")
 	return cmd
 }
 

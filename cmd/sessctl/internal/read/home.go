@@ -38,8 +38,9 @@ func (a app) exportHome(ctx context.Context, arg string, f exportFlags) error {
 	if err != nil {
 		return err
 	}
-	modified, _ := time.Parse(time.RFC3339, rules.Summary(file.Header, file.Entries).Modified)
-	return a.writeHome(f, files, modified)
+	sum := rules.Summary(file.Header, file.Entries)
+	changed, _ := time.Parse(time.RFC3339, sum.LastChange()) // agents continue the file that was changed last
+	return a.writeHome(f, files, changed)
 }
 
 // packed returns the session that arg names with all its files.

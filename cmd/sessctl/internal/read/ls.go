@@ -25,6 +25,9 @@ shows the whole id. PROJECT is the last part of the directory, AUTHOR who stored
 session first, HELD BY the person and host that hold it now. STATE is waits if the
 agent waits for its user, closed, or deleted. Columns without a value are not shown.
 
+Messages modify a session. It is changed by any entry, also by a label, a name or
+another model; an agent takes the session that was changed last as its last one.
+
 An interrupted session is open and held by a writer that is silent: its host
 failed, or cannot be reached. Names and texts are matched without case.
 
@@ -39,9 +42,10 @@ without a node: of one profile of an agent, or of all. --cwd, --below, --dialect
 
 With -o json: a list with an object for each session: id, agentId (if the agent's
 own id differs), dialect, cwd, entries, seq (records), name, first (the beginning
-of the first user message), messages, created, modified, usage, size (bytes of
-its lines), and by (who stored it first), tags, holder, heads (beside main), waits (the answer after which
-the agent waits for its user), closed, deleted and snapshot if they apply. With
+of the first user message), messages, created, modified, changed, usage, size (bytes
+of its lines), and by (who stored it first), tags, holder, heads (beside main), waits
+(the answer after which the agent waits for its user), closed, deleted and snapshot
+if they apply. With
 --watch also one object per line for each change: id, row if the session still
 matches, and, for a change, mark. Of files: path, id, dialect, cwd, parents, entries,
 name, first, messages, created, modified, usage and tags.`,
@@ -76,7 +80,7 @@ sessctl ls ~/.operator/profiles`,
 	}
 	f.filter.Add(cmd)
 	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "then print each change")
-	cmd.Flags().StringVar(&f.sort, "sort", "", "order by `KEY`: modified, created, name, size, cost or entries (default modified)")
+	cmd.Flags().StringVar(&f.sort, "sort", "", "order by `KEY`: modified, changed, created, name, size, cost or entries (default modified)")
 	cmd.Flags().BoolVar(&f.reverse, "reverse", false, "reverse the order: oldest, smallest or cheapest first; names from Z to A")
 	cmd.Flags().IntVarP(&f.limit, "limit", "n", 0, "list at most `N` sessions, 0 for all (default 100 in a table, all in JSON)")
 	return cmd

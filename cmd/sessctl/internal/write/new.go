@@ -25,8 +25,9 @@ func newCmd(a app) *cobra.Command {
 		Use:   "new",
 		Short: "Create an empty session",
 		Long: `Creates a session without entries and prints its id. With --continue it prints the
-id of the session that was modified last in the directory, as an agent does that
-continues its last session, and creates one only if there is none.
+id of the session that was changed last in the directory, as an agent does that
+continues its last session, and creates one only if there is none. Any entry is a
+change, such as a message, a label, a name or another model.
 
 With --kind the new session is a descendant of the sessions that --parent names,
 which must be in the log, and sessctl lineage shows it. The kind is subagent for a
@@ -52,7 +53,7 @@ sessctl new --continue`,
 	cmd.Flags().StringVar(&c.CWD, "cwd", "", "the working `DIR` of the agent (default the current directory)")
 	cmd.Flags().StringArrayVar(&parents, "parent", nil, "the parent `SESSION`; may be repeated, in order")
 	cmd.Flags().StringVar(&kind, "kind", "", "the `KIND` of relation to its parents, such as subagent or compress")
-	cmd.Flags().BoolVar(&goOn, "continue", false, "return the session of that directory and agent that was modified last, if there is one")
+	cmd.Flags().BoolVar(&goOn, "continue", false, "return the session of that directory and agent that was changed last, if there is one")
 	a.DryRunFlag(cmd)
 	return cmd
 }
@@ -104,7 +105,7 @@ func (a app) create(ctx context.Context, c api.Create, parents []string, kind st
 
 // latest returns the most recently changed session of c's directory and dialect.
 func latest(ctx context.Context, node *client.Client, c api.Create) (api.Created, error) {
-	o := catalog.Filter{CWD: c.CWD, Dialect: c.Dialect, Limit: 1}
+	o := catalog.Filter{CWD: c.CWD, Dialect: c.Dialect, Sort: catalog.SortChanged, Limit: 1}
 	if o.Dialect == "" {
 		o.Dialect = "pi"
 	}

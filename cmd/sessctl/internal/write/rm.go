@@ -18,13 +18,14 @@ func rmCmd(a app) *cobra.Command {
 		Long: `Moves the sessions to the trash; --undo restores them. Nothing is erased.
 
 Without SESSION it selects old sessions: those that were not modified for the time
-of --older-than, and those beyond the number of --keep, the oldest first. It shows
-them and asks; --yes moves them without a question. Both limits apply to the
-sessions that --dialect and --cwd select. A session that a writer holds counts but
-is kept, and so is one that changes while rm runs.
+of --older-than, and those beyond the number of --keep, the oldest first. Messages
+modify a session; labels, names and settings do not. It shows them and asks; --yes
+moves them without a question. Both limits apply to the sessions that --dialect and
+--cwd select. A session that a writer holds counts but is kept, and so is one that
+changes while rm runs.
 
 With -o json: one object per line for each session: id and deleted (true or false).
-For old sessions a list instead: id, last (its last change, if known), why, pruned
+For old sessions a list instead: id, last (when it was modified, if known), why, pruned
 (whether it is in the trash now), and error if it could not be moved.`,
 		Example: `sessctl rm 019a
 sessctl rm --undo 019a

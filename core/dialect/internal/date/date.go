@@ -65,6 +65,26 @@ func ISO(ms float64) string {
 	return time.UnixMilli(int64(ms)).UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
+// Latest is the latest of the dates that it has seen, in milliseconds since 1970. It
+// ignores NaN and what ISO cannot format. The zero Latest has seen none.
+type Latest float64
+
+// See adds a date.
+func (l *Latest) See(ms float64) {
+	if ms > float64(*l) && ISO(ms) != "" {
+		*l = Latest(ms)
+	}
+}
+
+// After returns l in the form of ISO if it is after t, which has that form, and
+// otherwise nothing.
+func (l Latest) After(t string) string {
+	if at := ISO(float64(l)); l > 0 && at > t {
+		return at
+	}
+	return ""
+}
+
 // Parse returns the milliseconds of an ISO 8601 date, NaN for any other
 // text: a year, or year and month, or all three, with or without a time of the
 // day and its offset. A time without an offset is UTC. A day that the month

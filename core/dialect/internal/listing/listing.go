@@ -15,12 +15,14 @@ import (
 // First is the first text that a user wrote, with text blocks joined by a
 // space. Messages counts the message entries. Modified is the latest time of a
 // message of user or assistant, by the message's own timestamp or else the
-// entry's; without one it is the time of the header. Usage is what the
-// assistant messages report and the entries of one more type.
+// entry's; without one it is the time of the header. Changed is the latest time
+// of header and entries. Usage is what the assistant messages report and
+// the entries of one more type.
 type Listing struct {
 	summary   display.Summary
 	usageType string
 	latest    float64 // time of the latest message, NaN before the first
+	changed   date.Latest
 	read      int
 }
 
@@ -28,7 +30,9 @@ type Listing struct {
 // usageType report usage; it is empty if there is no such type.
 func New(h core.Header, usageType string) *Listing {
 	l := &Listing{usageType: usageType, latest: math.NaN()}
-	l.summary.Created = date.ISO(date.Of(core.Entry{Line: h.Line, Time: h.Time}))
+	created := date.Of(core.Entry{Line: h.Line, Time: h.Time})
+	l.summary.Created = date.ISO(created)
+	l.changed.See(created)
 	return l
 }
 
@@ -38,6 +42,7 @@ func (l *Listing) Read(es []core.Entry) (added []core.Entry) {
 	added = es[l.read:]
 	l.read = len(es)
 	for i := range added {
+		l.changed.See(date.Parse(added[i].Time))
 		switch added[i].Type {
 		case "message":
 			l.summary.Messages++
@@ -59,6 +64,7 @@ func (l *Listing) Summary() display.Summary {
 	if at := date.ISO(l.latest); l.latest > 0 && at != "" {
 		s.Modified = at
 	}
+	s.Changed = l.changed.After(s.Modified)
 	return s
 }
 
