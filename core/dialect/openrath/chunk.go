@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 	"github.com/sesslog/sesslog/core/jsonline"
 )
@@ -116,7 +117,8 @@ func (c Chunk) Content() string {
 	return s
 }
 
-// Line is the chunk as the record that OpenRath writes at index.
+// Line is the chunk as the record that OpenRath writes at index, with its line
+// separators as escapes.
 func (c Chunk) Line(index int) []byte {
 	b := appendMember([]byte(`{"record_type": "chunk"`), "index", jsonOf(index))
 	return append(c.appendBody(b), '}')
@@ -125,5 +127,5 @@ func (c Chunk) Line(index int) []byte {
 // appendBody appends kind and payload as members.
 func (c Chunk) appendBody(b []byte) []byte {
 	b = appendMember(b, "kind", quoted(string(c.kind)))
-	return append(append(b, `, "payload": `...), c.payload...)
+	return append(append(b, `, "payload": `...), jsonl.EscapeSeparators([]byte(c.payload))...)
 }

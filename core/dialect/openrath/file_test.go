@@ -52,8 +52,7 @@ func TestFileSkipsBadLines(t *testing.T) {
 func TestLinesEndOnlyAtNewlines(t *testing.T) {
 	t.Parallel()
 	odd := "a\u2028b\u2029c\u0085d"
-	c := openrath.UserText(odd)
-	l := load(t, text(header, string(c.Line(0))))
+	l := load(t, text(header, `{"record_type": "chunk", "index": 0, "kind": "user", "payload": {"content": "`+odd+`"}}`))
 	testkit.Equal(t, "content", odd, l.Rows.At(0).Content())
 	testkit.Equal(t, "closed", false, l.Closed)
 }

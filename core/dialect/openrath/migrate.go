@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
@@ -75,7 +76,7 @@ func (m *Migrations) header(line []byte, from int) ([]byte, error) {
 	}
 	o.Set("schema_version", strconv.AppendInt(nil, Version, 10))
 	text, err := o.Append(nil)
-	return spaced(nil, text), err
+	return spaced(nil, jsonl.EscapeSeparators(text)), err
 }
 
 // chunk returns a chunk of a file that was of the version from. A version

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
@@ -37,10 +38,10 @@ func spaced(dst, v []byte) []byte {
 }
 
 // appendMember appends a member of an object that has one already, as Python
-// sets it. value is valid JSON.
+// sets it. value is valid JSON, and its line separators become escapes.
 func appendMember(dst []byte, name string, value []byte) []byte {
 	dst = append(append(append(dst, `, "`...), name...), `": `...)
-	return spaced(dst, value)
+	return spaced(dst, jsonl.EscapeSeparators(value))
 }
 
 func quoted(s string) []byte { return jsjson.AppendString(nil, s) }

@@ -31,7 +31,7 @@ func (Dialect) Fill(line []byte, f core.Fields) (core.Entry, error) {
 		when = []byte(n)
 	}
 	return readEntry(jsonl.Complete(line,
-		jsonl.Member{Name: "id", Value: jsonl.Quoted(f.ID)},
+		jsonl.Member{Name: "id", Value: jsonl.EscapeSeparators(jsonl.Quoted(f.ID))},
 		jsonl.Member{Name: "timestamp", Value: when},
-		jsonl.Member{Name: "parent_id", Value: jsonl.Parent(f.Parent)}))
+		jsonl.Member{Name: "parent_id", Value: jsonl.EscapeSeparators(jsonl.Parent(f.Parent))}))
 }

@@ -37,7 +37,7 @@ func WithMeta(e core.Entry, meta json.RawMessage) (core.Entry, error) {
 			return core.Entry{}, fmt.Errorf("the meta of a message has no member %.64q: %w", name, core.ErrInvalid)
 		}
 	}
-	line, err := withMember(e.Line, "meta", v)
+	line, err := withMember(e.Line, "meta", jsonl.EscapeSeparators(v))
 	if err != nil {
 		return core.Entry{}, err
 	}
@@ -108,7 +108,7 @@ func react(reactions jsjson.Value, emoji string) (list []byte, there bool) {
 		}
 		list = append(append(list, item...), ',')
 	})
-	return append(jsjson.AppendString(list, emoji), ']'), there
+	return jsonl.EscapeSeparators(append(jsjson.AppendString(list, emoji), ']')), there
 }
 
 // withMember returns the object in line with the value of the member called

@@ -20,7 +20,7 @@ func (Dialect) NewHeader(f core.HeaderFields) []byte {
 	if f.Parent != "" {
 		b = jsonl.AppendMember(b, "parent_session", f.Parent)
 	}
-	return append(b, '}')
+	return jsonl.EscapeSeparators(append(b, '}'))
 }
 
 // NewLabel makes a line that labels target, or clears its label if label is
@@ -30,7 +30,7 @@ func (Dialect) NewLabel(target, label string) []byte {
 	if label != "" {
 		b = jsonl.AppendMember(b, "label", label)
 	}
-	return append(jsonl.AppendMember(b, "target_id", target), '}')
+	return jsonl.EscapeSeparators(append(jsonl.AppendMember(b, "target_id", target), '}'))
 }
 
 // NewName makes a line that names the session. The name is stored unchanged and
@@ -40,5 +40,5 @@ func (Dialect) NewName(name string) []byte {
 	if strings.TrimSpace(name) == "" {
 		return nil
 	}
-	return append(jsonl.AppendMember([]byte(`{"type":"session_info"`), "name", name), '}')
+	return jsonl.EscapeSeparators(append(jsonl.AppendMember([]byte(`{"type":"session_info"`), "name", name), '}'))
 }

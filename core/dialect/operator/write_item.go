@@ -74,7 +74,7 @@ func (d Dialect) Write(it item.Item) (line []byte, lost []string) {
 	default:
 		return nil, nil
 	}
-	return append(w.Bytes, '}'), w.Lost
+	return jsonl.EscapeSeparators(append(w.Bytes, '}')), w.Lost
 }
 
 // A writer makes one line.

@@ -78,7 +78,7 @@ func TestNewLines(t *testing.T) {
 			`{"type":"session","version":3,"id":"i","timestamp":5.0,"cwd":"/","parent_session":"/p.jsonl"}`,
 		},
 		{"HeaderWithoutTime", string(d.NewHeader(core.HeaderFields{ID: "i", Time: "now"})), `{"type":"session","version":3,"id":"i","cwd":""}`},
-		{"Label", string(d.NewLabel("t", "a\u2028\"")), `{"type":"label","label":"a` + "\u2028" + `\"","target_id":"t"}`},
+		{"Label", string(d.NewLabel("t", "a\u2028\"")), `{"type":"label","label":"a\u2028\"","target_id":"t"}`},
 		{"NoLabel", string(d.NewLabel("t", "")), `{"type":"label","target_id":"t"}`},
 		{"Name", string(d.NewName(" a name ")), `{"type":"session_info","name":" a name "}`},
 	} {
