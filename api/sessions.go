@@ -114,7 +114,10 @@ type Create struct {
 	By      string `json:"by,omitempty"`
 	// Parents are the sessions in the log that the new one comes from.
 	Parents []ParentRef `json:"parents,omitempty"`
-	Key     string      `json:"-"` // Idempotency-Key: the same request again is the same session
+	// Kind is of a session without parents, in the words of its agent: user, system or
+	// empty in OpenRath. Other agents have no such kinds.
+	Kind string `json:"kind,omitempty"`
+	Key  string `json:"-"` // Idempotency-Key: the same request again is the same session
 }
 
 // Created names the session that was created or already existed.

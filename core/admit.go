@@ -199,7 +199,14 @@ func (s *State) admitLine(p Proposal, e *Entry, taken bool, last Entry, mine map
 		return fmt.Errorf("its parent %q does not exist before it: %w", clip(e.Parent, 64), ErrInvalid)
 	}
 	if a, ok := s.Dialect.(Admitter); ok {
-		if err := a.Admit(Admission{Header: s.Header, Last: last, Has: there}, *e); err != nil {
+		count := func() int {
+			n := CountInTree(s.Entries)
+			for _, m := range mine {
+				n += CountInTree([]Entry{*m})
+			}
+			return n
+		}
+		if err := a.Admit(Admission{Header: s.Header, Last: last, Has: there, Count: count}, *e); err != nil {
 			return err
 		}
 	}

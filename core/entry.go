@@ -23,6 +23,16 @@ func AnyInTree(es []Entry) bool {
 	return slices.ContainsFunc(es, func(e Entry) bool { return !e.Aside })
 }
 
+// CountInTree returns how many of es have a place in the tree.
+func CountInTree(es []Entry) (n int) {
+	for i := range es {
+		if !es[i].Aside {
+			n++
+		}
+	}
+	return n
+}
+
 // A Header is the line that begins a session and what the log needs to know of
 // it. Line must not be modified.
 type Header struct {

@@ -26,6 +26,7 @@ type Admission struct {
 	Header Header
 	Last   Entry                // the entry added last; zero if there is none
 	Has    func(id string) bool // whether an entry with that id was added
+	Count  func() int           // how many entries that have a place in the tree were added
 }
 
 // A Linker is a Dialect whose agent does not always continue at the last of the

@@ -161,5 +161,5 @@ func admitAmended(st *core.State, e core.Entry) error {
 		return nil
 	}
 	there := func(id string) bool { _, ok := st.Entry(id); return ok }
-	return d.Admit(core.Admission{Header: st.Header, Has: there}, e)
+	return d.Admit(core.Admission{Header: st.Header, Has: there, Count: func() int { return core.CountInTree(st.Entries) }}, e)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/lineage"
 	"github.com/sesslog/sesslog/core/newid"
+	"github.com/sesslog/sesslog/core/optional"
 	"github.com/sesslog/sesslog/session"
 )
 
@@ -18,7 +19,7 @@ func (ss *Sessions) CreateStrict(ctx context.Context, n session.New) (*Session, 
 	if !ok {
 		return nil, fmt.Errorf("dialect %.64q is unknown: %w", n.Dialect, core.ErrInvalid)
 	}
-	h, err := d.Header(n.Header)
+	h, err := optional.NewHeader(d, n.Header)
 	if err != nil {
 		return nil, fmt.Errorf("the header: %w", err)
 	}

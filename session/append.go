@@ -206,7 +206,11 @@ func (b *batch) admit(e core.Entry) error {
 		return fmt.Errorf("parent %q does not precede the entry: %w", clip(e.Parent), core.ErrInvalid)
 	}
 	if d, ok := b.s.d.(core.Admitter); ok {
-		return d.Admit(core.Admission{Header: b.s.Header(), Last: b.last(), Has: func(id string) bool { return b.mustHave(id) == nil }}, e)
+		return d.Admit(core.Admission{
+			Header: b.s.Header(), Last: b.last(),
+			Has:   func(id string) bool { return b.mustHave(id) == nil },
+			Count: func() int { return core.CountInTree(b.s.Entries()) + core.CountInTree(b.entries) },
+		}, e)
 	}
 	return nil
 }

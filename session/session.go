@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/optional"
 )
 
 // ErrClosed is returned by writes to a closed Session.
@@ -115,7 +116,7 @@ func newUnsaved(log Log, cwd string, o Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	h, err := d.Header(d.NewHeader(core.HeaderFields{ID: o.newID(), Time: o.stamp(), CWD: directory(cwd), Parent: o.Parent}))
+	h, err := optional.NewHeader(d, d.NewHeader(core.HeaderFields{ID: o.newID(), Time: o.stamp(), CWD: directory(cwd), Parent: o.Parent}))
 	if err != nil {
 		return nil, err
 	}

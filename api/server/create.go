@@ -131,8 +131,11 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if q.Kind != "" && (q.Parent != "" || len(q.Parents) > 0) {
+		return fmt.Errorf("kind %.64q is of a session without parents; a parent has its own: %w", q.Kind, core.ErrInvalid)
+	}
 	if !lineage.IsRecording(r.Context()) {
-		q.Parent, q.Parents = "", nil
+		q.Parent, q.Parents, q.Kind = "", nil, ""
 	}
 	parents, from, err := s.parents(r.Context(), q.Parents)
 	if err != nil {
@@ -145,7 +148,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) error {
 	case q.Parent == "":
 		q.Parent = from[0].Header.ID
 	}
-	kind := ""
+	kind := q.Kind
 	if len(parents) > 0 {
 		kind = parents[0].Kind
 	}

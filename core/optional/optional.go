@@ -18,6 +18,24 @@ type Checker interface {
 	Check(line []byte) error
 }
 
+// A HeaderChecker is a core.Dialect whose agent does not read a session with any
+// header that Header reads. The header of a new session has to pass CheckHeader; a
+// file may have another one.
+type HeaderChecker interface {
+	// CheckHeader returns nil for a header that the agent reads, and otherwise a
+	// core.ErrInvalid that says what is wrong with it.
+	CheckHeader(h core.Header) error
+}
+
+// NewHeader reads line as the header of a new session of d.
+func NewHeader(d core.Dialect, line []byte) (core.Header, error) {
+	h, err := d.Header(line)
+	if c, ok := d.(HeaderChecker); ok && err == nil {
+		err = c.CheckHeader(h)
+	}
+	return h, err
+}
+
 // An Annotator is a core.Dialect whose messages carry metadata of the channel that
 // they came through, which changes after the message was stored.
 type Annotator interface {

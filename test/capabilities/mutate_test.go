@@ -87,7 +87,7 @@ var generalMutations = []mutation{
 	},
 	{
 		"openrath_derived", "every header is that of a fork", "core/optional/derive.go",
-		"if v, ok := d.(Deriver); ok && len(from) > 0 {", "if v, ok := d.(Deriver); ok && len(from) > 1<<30 {",
+		"case ok && len(from)+len(kind) > 0:", "case ok && len(from) > 1<<30:",
 	},
 	{
 		"openrath_derived", "usage is lost", "core/dialect/openrath/derive.go",

@@ -17,7 +17,7 @@ var admitMutations = []mutation{
 	},
 	{
 		"dangling/PI-05", "amended lines are not checked", "engine/amend.go",
-		"return d.Admit(core.Admission{Header: st.Header, Has: there}, e)", "return d.Admit(core.Admission{Header: st.Header, Has: there}, core.Entry{Line: []byte(`{}`)})",
+		"return core.CountInTree(st.Entries) }}, e)", "return core.CountInTree(st.Entries) }}, core.Entry{Line: []byte(`{}`)})",
 	},
 	{
 		"dangling/PI-05", "a session in memory takes all lines", "session/append.go",
@@ -59,6 +59,22 @@ var admitMutations = []mutation{
 	{
 		"openrath_values/RATH-53", "a node does not switch lineage off", "api/server/handler.go",
 		"lineage.Recording(r.Context(), false)", "lineage.Recording(r.Context(), true)",
+	},
+	{
+		"openrath_created/RATH-06", "a session without parents is of no kind", "core/optional/derive.go",
+		"case ok && len(from)+len(kind) > 0:", "case ok && len(from) > 0:",
+	},
+	{
+		"openrath_created/RATH-08", "a kind may be any word", "core/dialect/openrath/rules.go",
+		"v == nil || LineageKind(kind) == LineageUnknown ||", "v != nil || LineageKind(kind) == LineageUnknown ||",
+	},
+	{
+		"openrath_created/RATH-05", "an id may be any text", "core/dialect/openrath/rules.go",
+		"if _, ok := canonicalUUID(h.ID); !ok {", "if _, ok := canonicalUUID(h.ID); !ok && h.ID == \"\" {",
+	},
+	{
+		"openrath_closed/RATH-36", "a trailer may count anything", "core/dialect/openrath/rules.go",
+		"return checkCount(e, s.Count())", "return nil",
 	},
 	{
 		"openrath_derived/RATH-08", "a converted session names no parents", "core/dialect/openrath/derive.go",

@@ -22,13 +22,20 @@ const (
 // and the sandbox of the first. A resumed session names no origin, as in
 // Resume. The chunks are numbered again; a trailer closes its own session only.
 // The usage of a merge is the sum, in a member of the header that OpenRath
-// ignores, because OpenRath writes usage in a trailer only.
+// ignores, because OpenRath writes usage in a trailer only. Without from, kind is
+// that of Create.
 func (d Dialect) Derive(f core.HeaderFields, kind string, from []optional.Source, es []core.Entry) ([]byte, []core.Entry, error) {
 	sources := make([]Session, len(from))
 	for i, src := range from {
 		sources[i] = sourceOf(src)
 	}
-	s, err := derived(f.ID, kind, sources)
+	var s Session
+	var err error
+	if len(from) == 0 {
+		s, err = Create(f.ID, kind, "")
+	} else {
+		s, err = derived(f.ID, kind, sources)
+	}
 	if err != nil {
 		return nil, nil, err
 	}

@@ -16,6 +16,9 @@ const (
 	LineageCompress LineageKind = "op_session_compress"
 )
 
+// lineageKinds lists the kinds, for people.
+const lineageKinds = "unknown, leaf_user, leaf_system, op_create, op_session_loop, op_fork, op_detach, op_merge, op_session_compress"
+
 // words are the kinds as core.Header.Lineage has them.
 var words = map[LineageKind]string{
 	LineageUser:     "create",

@@ -16,9 +16,10 @@ type Dialect struct {
 }
 
 var (
-	_ core.Dialect     = Dialect{}
-	_ core.Admitter    = Dialect{}
-	_ optional.Deriver = Dialect{}
+	_ core.Dialect           = Dialect{}
+	_ core.Admitter          = Dialect{}
+	_ optional.Deriver       = Dialect{}
+	_ optional.HeaderChecker = Dialect{}
 )
 
 const name = "openrath"

@@ -22,10 +22,45 @@ func uuidText(b [16]byte) string {
 	return s[:8] + "-" + s[8:12] + "-" + s[12:16] + "-" + s[16:20] + "-" + s[20:]
 }
 
-// Admit refuses lines after the trailer: OpenRath's writer is closed by then.
-func (Dialect) Admit(s core.Admission, _ core.Entry) error {
+// Admit refuses lines after the trailer, because OpenRath's writer is closed by
+// then, and a trailer that counts other chunks than there are.
+func (Dialect) Admit(s core.Admission, e core.Entry) error {
 	if !s.Last.Aside {
+		if e.Aside {
+			return checkCount(e, s.Count())
+		}
 		return nil
 	}
 	return fmt.Errorf("session %s is closed, its last line is the trailer; continue it in a fork: %w", clip(s.Header.ID, 64), core.ErrInvalid)
+}
+
+// checkCount refuses a trailer that says that the session has another number of
+// chunks than n.
+func checkCount(e core.Entry, n int) error {
+	o, err := readRecord(e.Line)
+	if err != nil {
+		return err
+	}
+	v := o.Get("final_chunk_count")
+	if f, ok := v.Number(); v == nil || ok && f == float64(n) {
+		return nil
+	}
+	return fmt.Errorf("final_chunk_count is %s, the session has another number of chunks, %d: %w", clip(string(v), 40), n, core.ErrInvalid)
+}
+
+// CheckHeader refuses an id that is not a UUID, with which OpenRath does not load
+// the session, and a kind that it does not have and would read as unknown.
+func (Dialect) CheckHeader(h core.Header) error {
+	if _, ok := canonicalUUID(h.ID); !ok {
+		return fmt.Errorf("the id %.64q is not a UUID, OpenRath would not load the session: %w", h.ID, core.ErrInvalid)
+	}
+	o, err := readRecord(h.Line)
+	if err != nil {
+		return err
+	}
+	v := o.Get("lineage_kind")
+	if kind, _ := v.Text(); v == nil || LineageKind(kind) == LineageUnknown || LineageKind(kind).known() != LineageUnknown {
+		return nil
+	}
+	return fmt.Errorf("lineage_kind %s is not one of %s: %w", clip(string(v), 40), lineageKinds, core.ErrInvalid)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/lineage"
 	"github.com/sesslog/sesslog/core/newid"
 	"github.com/sesslog/sesslog/session/catalog"
 )
@@ -33,7 +34,8 @@ With --kind the new session is a descendant of the sessions that --parent names,
 which must be in the log, and sessctl lineage shows it. The kind is subagent for a
 session that another session's agent starts, compress for one that begins with a
 summary of others (append it with sessctl append), or any other kind of lineage.
-Without --kind, --parent is only a field of the header.
+Without --kind, --parent is only a field of the header. Without --parent, --kind is
+the agent's own word: OpenRath has sessions of kind user, system and empty.
 
 With -o json: one object with id and cursor.`,
 		Example: `sessctl new
@@ -52,7 +54,7 @@ sessctl new --continue`,
 	cmd.Flags().StringVar(&c.Dialect, "dialect", "", "the `NAME` of the session's agent (default the node's setting)")
 	cmd.Flags().StringVar(&c.CWD, "cwd", "", "the working `DIR` of the agent (default the current directory)")
 	cmd.Flags().StringArrayVar(&parents, "parent", nil, "the parent `SESSION`; may be repeated, in order")
-	cmd.Flags().StringVar(&kind, "kind", "", "the `KIND` of relation to its parents, such as subagent or compress")
+	cmd.Flags().StringVar(&kind, "kind", "", "the `KIND` of relation to its parents, such as subagent, or the agent's own kind")
 	cmd.Flags().BoolVar(&goOn, "continue", false, "return the session of that directory and agent that was changed last, if there is one")
 	a.DryRunFlag(cmd)
 	return cmd
@@ -65,7 +67,10 @@ func (a app) create(ctx context.Context, c api.Create, parents []string, kind st
 	}
 	switch {
 	case kind != "" && len(parents) == 0:
-		return cli.Usagef("--kind requires --parent")
+		if _, ok := lineage.ParseKind(kind); ok {
+			return cli.Usagef("--kind requires --parent")
+		}
+		c.Kind = kind
 	case kind == "" && len(parents) > 1:
 		return cli.Usagef("several --parent require --kind")
 	case kind == "" && len(parents) == 1:
