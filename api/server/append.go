@@ -128,11 +128,17 @@ func (s *Server) appended(w http.ResponseWriter, r *http.Request, rec core.Recei
 }
 
 func (s *Server) label(w http.ResponseWriter, r *http.Request) error {
-	var q api.LabelRequest
+	var q struct {
+		api.LabelRequest
+		Label *string `json:"label"`
+	}
 	if err := readJSON(r, &q); err != nil {
 		return err
 	}
-	if err := checkText(q.Target, q.Label); err != nil {
+	if q.Label == nil {
+		return fmt.Errorf("label is missing; an empty one clears the label: %w", core.ErrInvalid)
+	}
+	if err := checkText(q.Target, *q.Label); err != nil {
 		return err
 	}
 	sess, err := s.session(r)
@@ -144,7 +150,7 @@ func (s *Server) label(w http.ResponseWriter, r *http.Request) error {
 		if _, ok := st.Entry(q.Target); !ok {
 			return fmt.Errorf("session %s has no entry %.64q: %w", st.ID, q.Target, core.ErrNotFound)
 		}
-		if line = st.Dialect.NewLabel(q.Target, q.Label); line == nil {
+		if line = st.Dialect.NewLabel(q.Target, *q.Label); line == nil {
 			return fmt.Errorf("sessions of %s have no labels: %w", st.Dialect.Name(), core.ErrInvalid)
 		}
 		return nil
@@ -156,11 +162,16 @@ func (s *Server) label(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) name(w http.ResponseWriter, r *http.Request) error {
-	var q api.NameRequest
+	var q struct {
+		Name *string `json:"name"` // of api.NameRequest
+	}
 	if err := readJSON(r, &q); err != nil {
 		return err
 	}
-	if err := checkText(q.Name); err != nil {
+	if q.Name == nil {
+		return fmt.Errorf("name is missing; an empty one clears the name: %w", core.ErrInvalid)
+	}
+	if err := checkText(*q.Name); err != nil {
 		return err
 	}
 	sess, err := s.session(r)
@@ -169,7 +180,7 @@ func (s *Server) name(w http.ResponseWriter, r *http.Request) error {
 	}
 	var line []byte
 	err = sess.View(func(st *core.State) error {
-		if line = st.Dialect.NewName(q.Name); line == nil {
+		if line = st.Dialect.NewName(*q.Name); line == nil {
 			return tree.NoName(st.Dialect)
 		}
 		return nil

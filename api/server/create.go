@@ -110,20 +110,15 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	q, key := body.Create, keyOf(r)
-	if body.ID != nil {
-		if q.ID = *body.ID; q.ID == "" {
-			return fmt.Errorf("the id is empty; leave it out for a new one: %w", core.ErrInvalid)
-		}
+	chosen, err := chosenID(body.ID)
+	if err != nil {
+		return err
 	}
 	if err := checkText(q.CWD, q.Parent, q.By, r.Header.Get(api.HeaderIdempotency)); err != nil {
 		return err
 	}
-	q.ID = cmp.Or(q.ID, key, string(newid.Session(ulid.Make())))
-	id, err := newid.ParseSession(q.ID)
-	if err == nil {
-		err = callerOf(r.Context()).mayCreate(id)
-	}
-	if err != nil {
+	id := cmp.Or(chosen, core.SessionID(key), newid.Session(ulid.Make()))
+	if err := callerOf(r.Context()).mayCreate(id); err != nil {
 		return err
 	}
 	q.Dialect = dialectOrPi(q.Dialect)
@@ -152,7 +147,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) error {
 	if len(parents) > 0 {
 		kind = parents[0].Kind
 	}
-	h, _, err := optional.Derive(d, core.HeaderFields{ID: q.ID, Time: o.Time.Format("2006-01-02T15:04:05.000Z"), CWD: q.CWD, Parent: q.Parent}, kind, from, nil)
+	h, _, err := optional.Derive(d, core.HeaderFields{ID: string(id), Time: o.Time.Format("2006-01-02T15:04:05.000Z"), CWD: q.CWD, Parent: q.Parent}, kind, from, nil)
 	if err != nil {
 		return err
 	}
@@ -166,6 +161,18 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) error {
 	}
 	s.cfg.Cache.Put(sess)
 	return s.created(w, sess)
+}
+
+// chosenID returns the id that the caller chose for a new session, empty if it left
+// that to the node.
+func chosenID(id *string) (core.SessionID, error) {
+	switch {
+	case id == nil:
+		return "", nil
+	case *id == "":
+		return "", fmt.Errorf("the id is empty; leave it out for a new one: %w", core.ErrInvalid)
+	}
+	return newid.ParseSession(*id)
 }
 
 func (s *Server) created(w http.ResponseWriter, sess *engine.Session) error {

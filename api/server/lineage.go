@@ -11,7 +11,6 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/convert"
 	"github.com/sesslog/sesslog/core/lineage"
-	"github.com/sesslog/sesslog/core/newid"
 	"github.com/sesslog/sesslog/core/optional"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/internal/memory"
@@ -158,7 +157,10 @@ func inLog(nodes []lineage.Node) []lineage.Node {
 }
 
 func (s *Server) merge(w http.ResponseWriter, r *http.Request) error {
-	var q api.MergeRequest
+	var q struct {
+		api.MergeRequest
+		ID *string `json:"id"`
+	}
 	if err := readJSON(r, &q); err != nil {
 		return err
 	}
@@ -166,14 +168,11 @@ func (s *Server) merge(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	m := engine.Merge{HeadA: q.Head, HeadB: q.WithHead, CWD: q.CWD, By: q.By, Key: keyOf(r)}
-	m.ID = core.SessionID(m.Key)
-	if q.ID != "" {
-		id, err := newid.ParseSession(q.ID)
-		if err != nil {
-			return err
-		}
-		m.ID = id
+	id, err := chosenID(q.ID)
+	if err != nil {
+		return err
 	}
+	m.ID = cmp.Or(id, core.SessionID(m.Key))
 	if err := callerOf(r.Context()).mayCreate(m.ID); err != nil {
 		return err
 	}
@@ -250,7 +249,7 @@ func checkKind(word string) error {
 }
 
 func (s *Server) fork(w http.ResponseWriter, r *http.Request) error {
-	q, err := forkRequest(r)
+	q, id, err := forkRequest(r)
 	if err != nil {
 		return err
 	}
@@ -261,20 +260,13 @@ func (s *Server) fork(w http.ResponseWriter, r *http.Request) error {
 		return fmt.Errorf("whole excludes at and branched: %w", core.ErrInvalid)
 	}
 	f := session.Fork{Whole: q.Whole, Branched: q.Branched, CWD: q.CWD, By: q.By, Kind: lineage.Kind(q.Kind), Key: keyOf(r)}
-	f.ID = core.SessionID(f.Key)
+	f.ID = cmp.Or(id, core.SessionID(f.Key))
 	switch q.At {
 	case "":
 	case "null":
 		f.At = core.NoLeaf
 	default:
 		f.At = core.LeafAt(q.At)
-	}
-	if q.ID != "" {
-		id, err := newid.ParseSession(q.ID)
-		if err != nil {
-			return err
-		}
-		f.ID = id
 	}
 	if err := callerOf(r.Context()).mayCreate(f.ID); err != nil {
 		return err
@@ -291,21 +283,27 @@ func (s *Server) fork(w http.ResponseWriter, r *http.Request) error {
 	return s.created(w, sess)
 }
 
-// forkRequest reads the body of a request to fork. An empty entry is refused: a
-// variable of the caller that is not set must not fork the end.
-func forkRequest(r *http.Request) (api.ForkRequest, error) {
+// forkRequest reads the body of a request to fork, and the id that it chooses. An
+// empty entry is refused: a variable of the caller that is not set must not fork the
+// end.
+func forkRequest(r *http.Request) (api.ForkRequest, core.SessionID, error) {
 	var q struct {
 		api.ForkRequest
 		At *string `json:"at"`
+		ID *string `json:"id"`
 	}
 	if err := readJSON(r, &q); err != nil {
-		return q.ForkRequest, err
+		return q.ForkRequest, "", err
 	}
 	if q.At != nil {
 		q.ForkRequest.At = *q.At
 		if *q.At == "" {
-			return q.ForkRequest, fmt.Errorf(`at is empty; send the id of an entry, "null" for before all entries, or no at: %w`, core.ErrInvalid)
+			return q.ForkRequest, "", fmt.Errorf(`at is empty; send the id of an entry, "null" for before all entries, or no at: %w`, core.ErrInvalid)
 		}
 	}
-	return q.ForkRequest, checkText(q.ForkRequest.At, q.CWD, q.By)
+	id, err := chosenID(q.ID)
+	if err == nil {
+		err = checkText(q.ForkRequest.At, q.CWD, q.By)
+	}
+	return q.ForkRequest, id, err
 }

@@ -123,6 +123,33 @@ func TestForkRefusesAnEmptyEntry(t *testing.T) {
 	}
 }
 
+// A variable of the caller that is not set must not make another session than the
+// caller names, nor clear a label or a name.
+func TestEmptyIDsAndMissingTextsAreRefused(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	n.importText(t, file(header, message("a", "", "one")))
+	for _, c := range []struct {
+		path, body string
+		want       int
+	}{
+		{"", `{"id":""}`, http.StatusBadRequest},
+		{"/session-one/fork", `{"id":""}`, http.StatusBadRequest},
+		{"/session-one/fork", `{"id":"empty-fork"}`, http.StatusCreated},
+		{"/session-one/merge", `{"with":"empty-fork","id":""}`, http.StatusBadRequest},
+		{"/session-one/merge", `{"with":"empty-fork","id":"empty-merge"}`, http.StatusCreated},
+		{"/session-one/labels", `{"target":"a"}`, http.StatusBadRequest},
+		{"/session-one/labels", `{"target":"a","label":null}`, http.StatusBadRequest},
+		{"/session-one/labels", `{"target":"a","label":""}`, http.StatusOK},
+		{"/session-one/name", `{}`, http.StatusBadRequest},
+		{"/session-one/name", `{"name":""}`, http.StatusOK},
+	} {
+		if res, answer := n.request(t, http.MethodPost, "/v1/sessions"+c.path, c.body); res.StatusCode != c.want {
+			t.Errorf("%s %s: %d %s, want %d", c.path, c.body, res.StatusCode, answer, c.want)
+		}
+	}
+}
+
 // OP-23, OMP-21, PI-32
 func TestBranchWithASummary(t *testing.T) {
 	t.Parallel()

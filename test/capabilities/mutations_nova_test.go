@@ -11,7 +11,7 @@ var novaMutations = []mutation{
 	},
 	{
 		"nova_calls/NOVA-04", "an empty id is none", "api/server/create.go",
-		"if q.ID = *body.ID; q.ID == \"\" {", "if q.ID = *body.ID; false {",
+		"case *id == \"\":", "case *id == \"-\":",
 	},
 	{
 		"nova_calls/NOVA-28", "a count that Nova did not make is replaced", "core/dialect/nova/fold.go",
