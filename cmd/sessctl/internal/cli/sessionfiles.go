@@ -8,7 +8,7 @@ import (
 
 // WalkSessions calls f with each session file in and below dir, and with each path
 // that cannot be read and its error. It skips links, and names that begin with a
-// dot.
+// dot other than .nova, in which Nova keeps the sessions of a project.
 func WalkSessions(dir string, f func(path string, d fs.DirEntry, err error)) {
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
@@ -17,7 +17,7 @@ func WalkSessions(dir string, f func(path string, d fs.DirEntry, err error)) {
 			if d != nil && d.IsDir() {
 				return filepath.SkipDir
 			}
-		case path != dir && strings.HasPrefix(d.Name(), "."):
+		case path != dir && strings.HasPrefix(d.Name(), ".") && (d.Name() != ".nova" || !d.IsDir()):
 			if d.IsDir() {
 				return filepath.SkipDir
 			}

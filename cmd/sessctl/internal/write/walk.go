@@ -17,8 +17,7 @@ type foundFile struct {
 }
 
 // sessionFiles returns the files of names: each file itself, and for a directory
-// the session files in and below it, each once. In directories it skips links, and
-// names that begin with a dot.
+// the session files in and below it, each once, as cli.WalkSessions finds them.
 func sessionFiles(names []string) ([]foundFile, error) {
 	var files []foundFile
 	seen := map[string]bool{}

@@ -26,3 +26,20 @@ func TestDirectoryWithoutSessionsDoesNotStopTheOthers(t *testing.T) {
 		t.Error("a directory without sessions alone is no error")
 	}
 }
+
+func TestImportOfAProjectFindsItsNovaSessions(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, hidden := range []string{".nova", ".git"} {
+		if err := os.MkdirAll(filepath.Join(dir, hidden, "sessions"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, hidden, "sessions", "a.json"), []byte("{}"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, err := sessionFiles([]string{dir})
+	if want := filepath.Join(dir, ".nova", "sessions", "a.json"); err != nil || len(files) != 1 || files[0].name != want {
+		t.Errorf("%+v, %v; want %s", files, err, want)
+	}
+}
