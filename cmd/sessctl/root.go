@@ -67,7 +67,7 @@ func (a app) root() *cobra.Command {
 // script wants.
 var neverEmpty = map[string]string{
 	"at": "", "head": "", "leaf": "", "after": "append", "until": "", "since": "", "key": "", "id": "",
-	"cwd": "", "dialect": "", "agent": "", "tag": "", "prefix": "", "expires": "",
+	"cwd": "", "dialect": "", "agent": "", "tag": "", "custom": "", "prefix": "", "expires": "",
 }
 
 // refuseEmpty rejects an empty position, id, filter or limit, such as that of a
