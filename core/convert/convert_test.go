@@ -251,6 +251,24 @@ func TestLossesAreNamed(t *testing.T) {
 	}
 }
 
+// Codex and opencode keep no labels, and Codex's files no name.
+func TestLostNamesAndLabelsAreNamed(t *testing.T) {
+	t.Parallel()
+	f, pi := read(t, `{"type":"session","version":3,"id":"s","timestamp":"2026-01-02T03:04:05.000Z","cwd":"/w"}
+{"type":"message","id":"u1","parentId":null,"timestamp":"2026-01-02T03:04:06.000Z","message":{"role":"user","content":"hi"}}
+{"type":"label","id":"l1","parentId":"u1","timestamp":"2026-01-02T03:04:07.000Z","targetId":"u1","label":"L"}
+{"type":"session_info","id":"n1","parentId":"l1","timestamp":"2026-01-02T03:04:08.000Z","name":"N"}
+`)
+	for name, want := range map[string][]convert.Loss{
+		"codex":    {{What: "labels, which Codex's files have no place for", Count: 1}, {What: "the name, which Codex's files have no place for", Count: 1}},
+		"opencode": {{What: "labels, which opencode has no place for", Count: 1}},
+	} {
+		if diff := cmp.Diff(want, to(t, name, f, pi, core.LeafAt("n1")).Lost); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
 func TestConvertIsDeterministic(t *testing.T) {
 	t.Parallel()
 	f, pi := read(t, story)

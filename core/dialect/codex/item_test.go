@@ -97,7 +97,7 @@ func TestMadeSessionBecomesARollout(t *testing.T) {
 		{Kind: item.Name, Text: "N"},
 	} {
 		line, lost := d.Write(it)
-		if line == nil || len(lost) > 0 {
+		if line == nil || len(lost) > 0 && it.Kind != item.Name { // which is in the log only
 			t.Fatalf("%v: %s, lost %v", it.Kind, line, lost)
 		}
 		e, err := d.Fill(line, core.Fields{ID: "e" + itoa(i), Time: "2026-03-04T05:06:08.000Z", Position: i + 1})

@@ -30,9 +30,9 @@ func (d Dialect) Write(it item.Item) (line []byte, lost []string) {
 	case item.Compaction:
 		return compactionLine(it)
 	case item.Name:
-		return d.NewName(it.Text), nil
+		return d.NewName(it.Text), []string{"the name, which Codex's files have no place for"}
 	case item.Label:
-		return d.NewLabel(it.Target, it.Text), nil
+		return d.NewLabel(it.Target, it.Text), []string{"labels, which Codex's files have no place for"}
 	}
 	if it.Details != nil {
 		w.lose("details")

@@ -31,7 +31,7 @@ func (d Dialect) Write(it item.Item) (line []byte, lost []string) {
 	case item.Name:
 		return d.NewName(it.Text), nil
 	case item.Label:
-		return d.NewLabel(it.Target, it.Text), nil
+		return d.NewLabel(it.Target, it.Text), []string{"labels, which opencode has no place for"}
 	}
 	if it.Details != nil {
 		w.lose("details")
