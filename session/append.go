@@ -26,7 +26,11 @@ func (s *Session) Append(ctx context.Context, items ...item.Item) ([]string, err
 		b := s.batch()
 		ids = nil
 		for i, it := range items {
-			if err := b.add(it); err != nil {
+			err := optional.CheckItem(s.d, it)
+			if err == nil {
+				err = b.add(it)
+			}
+			if err != nil {
 				return nil, &core.LineError{Line: i + 1, Err: err}
 			}
 			ids = append(ids, b.entries[len(b.entries)-1].ID)

@@ -139,6 +139,34 @@ func TestAppendOfAKind(t *testing.T) {
 	wantResult(t, f.run("append", testID, "--kind", "channel", "--text", "chat"), cli.ExitInvalid, "", "pi has no entry for a channel")
 }
 
+// A line that lacks what its kind is about has no effect in the agent.
+func TestAppendKindRejectsMissingParts(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		dialect string
+		args    []string
+		want    string
+	}{
+		{"omp", []string{"model", "--model", "gem"}, "a model is a provider and a name"},
+		{"omp", []string{"model", "--provider", "p"}, "a model is a provider and a name"},
+		{"omp", []string{"model"}, "a model is a provider and a name"},
+		{"pi", []string{"model", "--model", "m"}, "a model is a provider and a name"},
+		{"operator", []string{"model", "--provider", "p"}, "a model is a provider and a name"},
+		{"nova", []string{"model"}, "a model is a provider and a name"},
+		{"omp", []string{"mode"}, "the name of the mode is empty"},
+		{"operator", []string{"channel"}, "the name of the channel is empty"},
+		{"pi", []string{"custom", "--details", "1"}, "the type of the custom"},
+		{"pi", []string{"note", "--text", "x"}, "the type of the note"},
+		{"omp", []string{"level", "--text", "bogus"}, `"bogus" (not one of off, minimal, low, medium, high, xhigh, max)`},
+		{"pi", []string{"level"}, `"" (not one of off, minimal, low, medium, high, xhigh)`},
+	} {
+		f := newFake(t)
+		f.Has([]string{testID})
+		f.Answers("GET /v1/sessions/"+testID, api.Info{Log: api.LogInfo{Session: testID, Dialect: c.dialect}})
+		wantResult(t, f.run(append([]string{"append", testID, "--kind"}, c.args...)...), cli.ExitInvalid, "", c.want)
+	}
+}
+
 // No agent could append after a leaf that points to a missing entry.
 func TestAppendKindRejectsMissingTarget(t *testing.T) {
 	t.Parallel()

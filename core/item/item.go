@@ -1,6 +1,10 @@
 package item
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
 
 // An Item is one thing that an entry says, in terms that all agents share.
 // Conversion carries items from one dialect to another, and programs append
@@ -121,6 +125,12 @@ const (
 // LostModel is the loss that Write reports if the agent's messages do not name
 // the model that answered. An Model before the message preserves it.
 const LostModel = "which model answered"
+
+// LostLevel is the loss of a thinking level that an agent with these levels does not
+// have.
+func LostLevel(level string, levels []string) string {
+	return fmt.Sprintf("thinking level %.40q (not one of %s)", level, strings.Join(levels, ", "))
+}
 
 // LostOfAnswer returns what is lost of an answer in a format that has a place for
 // its blocks alone.

@@ -220,6 +220,8 @@ func badItems(t *testing.T, w *suite) {
 		it   item.Item
 		want error
 	}{
+		"a model without a provider":      {item.Item{Kind: item.Model, Model: "m"}, core.ErrInvalid},
+		"a level that is none":            {item.Item{Kind: item.Level, Text: "bogus"}, core.ErrInvalid},
 		"no such kind":                    {item.Item{Kind: "poem"}, core.ErrInvalid},
 		"a label of a missing entry":      {item.Item{Kind: item.Label, Target: "nowhere", Text: "x"}, core.ErrNotFound},
 		"a compaction of a missing entry": {item.Item{Kind: item.Compaction, Target: "nowhere", Text: "x"}, core.ErrNotFound},

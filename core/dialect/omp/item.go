@@ -1,6 +1,7 @@
 package omp
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/sesslog/sesslog/core"
@@ -44,6 +45,9 @@ func (Dialect) Read(e core.Entry) []item.Item {
 	return talk.Read(e, &o)
 }
 
+// levels are the thinking levels that omp has, from the least to the most.
+var levels = []string{"off", "minimal", "low", "medium", "high", "xhigh", "max"}
+
 // Write makes a line that says it. omp has no entries for a channel, nor for
 // the position of a session, which is its last line.
 func (d Dialect) Write(it item.Item) (line []byte, lost []string) {
@@ -59,6 +63,9 @@ func (d Dialect) Write(it item.Item) (line []byte, lost []string) {
 		}
 		return append(b, `,"resolvedModelIsFallback":false}`...), nil
 	case item.Level:
+		if !slices.Contains(levels, it.Text) {
+			return nil, []string{item.LostLevel(it.Text, levels)}
+		}
 		b := jsonl.AppendMember([]byte(`{"type":"thinking_level_change"`), "thinkingLevel", it.Text)
 		return append(jsonl.AppendMember(b, "configured", it.Text), '}'), nil
 	case item.Name:

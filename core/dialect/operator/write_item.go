@@ -33,7 +33,7 @@ func (d Dialect) Write(it item.Item) (line []byte, lost []string) {
 		w.Text("provider_id", it.Provider)
 	case item.Level:
 		if !slices.Contains(levels, it.Text) {
-			return nil, []string{"thinking level " + strconv.Quote(jsonl.Clip(it.Text, 40))}
+			return nil, []string{item.LostLevel(it.Text, levels)}
 		}
 		w.Begin(typeThinking)
 		w.Text("thinking_level", it.Text)

@@ -47,7 +47,7 @@ func (Dialect) Write(it item.Item) (line []byte, lost []string) {
 	case item.Level:
 		level := it.Text
 		if !slices.Contains(levels, level) {
-			lost = append(lost, "thinking level "+strconv.Quote(jsonl.Clip(level, 40)))
+			lost = append(lost, item.LostLevel(level, levels))
 			if level != "max" { // no word for how much
 				return nil, lost
 			}

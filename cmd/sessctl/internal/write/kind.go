@@ -14,6 +14,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/core/item"
+	"github.com/sesslog/sesslog/core/optional"
 )
 
 // kindFlags describe an entry independent of the agent.
@@ -143,6 +144,9 @@ func (k *kindFlags) line(ctx context.Context, a app, node *client.Client, id cor
 
 // written returns it as a line of d, or as two if the model needs its own.
 func written(d core.Dialect, id core.SessionID, it item.Item) ([]byte, error) {
+	if err := optional.CheckItem(d, it); err != nil {
+		return nil, err
+	}
 	line, lost := d.Write(it)
 	if line == nil && len(lost) == 0 {
 		return nil, fmt.Errorf("%s has no entry for a %s: %w", d.Name(), it.Kind, core.ErrInvalid)

@@ -27,7 +27,7 @@ With -o json: as for append.`,
 sessctl label 019a a1b2c3d4 --clear`,
 		Args: cobra.RangeArgs(2, 3),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			label, err := optional(args[2:], remove, "LABEL")
+			label, err := optionalText(args[2:], remove, "LABEL")
 			if err != nil {
 				return err
 			}
@@ -43,8 +43,8 @@ sessctl label 019a a1b2c3d4 --clear`,
 	return cmd
 }
 
-// optional returns the only argument, or "" with --clear.
-func optional(args []string, remove bool, name string) (string, error) {
+// optionalText returns the only argument, or "" with --clear.
+func optionalText(args []string, remove bool, name string) (string, error) {
 	switch {
 	case len(args) == 0 && !remove:
 		return "", cli.Usagef("%s is missing; to remove it: --clear", name)

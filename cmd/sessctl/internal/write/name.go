@@ -25,7 +25,7 @@ With -o json: as for append.`,
 		Example: `sessctl name 019a "fix the flaky test"`,
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			name, err := optional(args[1:], remove, "NAME")
+			name, err := optionalText(args[1:], remove, "NAME")
 			if err != nil {
 				return err
 			}
