@@ -161,6 +161,9 @@ func (x *Index) drop() {
 		return
 	}
 	x.dropped = true
+	if x.going.Err() != nil {
+		return // the node is stopping
+	}
 	x.cfg.Logger.Error("too much is waiting for the directory; once its file can be written again, restart the node", "file", x.cfg.Path)
 }
 

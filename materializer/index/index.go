@@ -32,6 +32,10 @@ type Index struct {
 	file    sync.RWMutex
 	db      *file
 	syncs   sync.WaitGroup
+	// going ends with Run: a write of a long session, which may take minutes, must not
+	// keep a node from stopping.
+	going context.Context
+	stop  context.CancelFunc
 
 	mu       sync.Mutex
 	pending  map[core.SessionID]*change
@@ -112,6 +116,7 @@ func Open(ctx context.Context, cfg Config) (*Index, error) {
 		recent: [2]map[core.SessionID]progress{{}, {}},
 		lost:   map[int]bool{},
 	}
+	x.going, x.stop = context.WithCancel(context.WithoutCancel(ctx))
 	return x, nil
 }
 
@@ -145,7 +150,7 @@ func (x *Index) Put(v materializer.View) {
 	full := x.isFull()
 	x.mu.Unlock()
 	if full {
-		x.flush(context.Background()) //nolint:contextcheck // what was put is written even when its caller has gone
+		x.flush(x.going)
 	}
 }
 
@@ -353,7 +358,7 @@ func (x *Index) Sync(ctx context.Context) {
 	done := make(chan struct{})
 	x.syncs.Go(func() {
 		defer close(done)
-		x.flush(context.WithoutCancel(ctx))
+		x.flush(x.going)
 	})
 	select {
 	case <-done:
@@ -368,7 +373,9 @@ func (x *Index) Pending() int {
 	return len(x.pending) + len(x.inFlight)
 }
 
-// Run writes what was put until ctx ends, and a last time then. The error is never nil.
+// Run writes what was put until ctx ends, and a last time then, for up to ten seconds. A
+// write that does not end by then is rolled back; the next start reads what it has from the
+// log. The error is never nil.
 func (x *Index) Run(ctx context.Context) error {
 	t := time.NewTicker(tick)
 	defer t.Stop()
@@ -379,6 +386,7 @@ func (x *Index) Run(ctx context.Context) error {
 				x.flush(ctx)
 			}
 		case <-ctx.Done():
+			x.stop()
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 			defer cancel()
 			x.flush(last)

@@ -24,7 +24,8 @@ const maxRemoved = 10_000
 
 // A writer is one write transaction.
 type writer struct {
-	ctx      context.Context
+	ctx      context.Context // of statements, never done
+	going    context.Context // ends the write between two statements
 	tx       *sql.Tx
 	stmts    map[string]*sql.Stmt
 	change   int64
@@ -60,9 +61,10 @@ func (f *file) write(ctx context.Context, b batch) error {
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback()              //nolint:errcheck // after Commit it does nothing
+	defer tx.Rollback() //nolint:errcheck // after Commit it does nothing
+	going := ctx
 	ctx = context.WithoutCancel(ctx) // the driver starts a goroutine for each statement that can be canceled
-	w := &writer{ctx: ctx, tx: tx, stmts: make(map[string]*sql.Stmt, len(f.stmts)), change: f.change, live: f.live, had: b.had, now: b.now}
+	w := &writer{ctx: ctx, going: going, tx: tx, stmts: make(map[string]*sql.Stmt, len(f.stmts)), change: f.change, live: f.live, had: b.had, now: b.now}
 	for name, s := range f.stmts {
 		w.stmts[name] = tx.StmtContext(ctx, s)
 	}
@@ -94,7 +96,11 @@ func (f *file) write(ctx context.Context, b batch) error {
 	return nil
 }
 
+// exec executes a statement. Each text and each prompt that is written needs one.
 func (w *writer) exec(name string, args ...any) error {
+	if err := w.going.Err(); err != nil {
+		return err
+	}
 	_, err := w.stmts[name].ExecContext(w.ctx, args...)
 	return err
 }
