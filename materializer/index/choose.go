@@ -11,7 +11,7 @@ import (
 // a covering index. minWorth and maxWorth bound how many rows of an access path are
 // counted.
 const (
-	lookup   = 10
+	lookup   = 3
 	minWorth = 500
 	maxWorth = 20_000
 	// fewEnough is the cost below which no trigram index is tried to find fewer
