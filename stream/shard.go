@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -26,6 +27,8 @@ type ShardState struct {
 	Leader   string   `json:"leader,omitempty"`
 	Replicas int      `json:"replicas"`
 	Began    core.Pos `json:"-"` // first position when the shard was created
+	// Followers are the replicas without the leader, those that it knows of.
+	Followers []Replica `json:"-"`
 }
 
 // Lag returns the number of messages after position past. An empty shard has none,
@@ -68,6 +71,9 @@ func (l *Log) State(ctx context.Context, shard int) (ShardState, error) {
 	}
 	if info.Cluster != nil {
 		st.Leader = info.Cluster.Leader
+		for _, p := range info.Cluster.Replicas {
+			st.Followers = append(st.Followers, replicaOf(p))
+		}
 	}
 	return st, nil
 }
@@ -84,30 +90,34 @@ func (l *Log) Range(ctx context.Context, id core.SessionID) (first, last core.Po
 type Replica struct {
 	Name    string `json:"name"`    // "" if the leader has not met it since it started
 	Offline bool   `json:"offline"` // the leader has not heard from it recently
-	Behind  uint64 `json:"behind"`  // records that it lacks according to the leader
 }
 
-// unknownServer begins what the server says in place of an unknown name.
-const unknownServer = "Server name unknown"
+const (
+	// unknownServer begins what the server says in place of an unknown name.
+	unknownServer = "Server name unknown"
+	// heardWithin is how long a leader may not hear from a replica that runs. It asks
+	// each once a second, and steps down if it hears from too few within ten seconds.
+	heardWithin = 10 * time.Second
+)
 
-// ShardHealth returns the replicas of a shard without its leader. broken says which
-// promise the stream's settings break, or is nil: OpenLog has checked them, but they
-// can be changed at any time.
-func (l *Log) ShardHealth(ctx context.Context, shard int) (followers []Replica, broken, err error) {
+// replicaOf reads what the leader says of a replica. It calls one offline only minutes
+// after that was killed, and one that it never heard from, as leader, was never active.
+func replicaOf(p *jetstream.PeerInfo) Replica {
+	r := Replica{Name: p.Name, Offline: p.Offline || p.Active > heardWithin || p.Active == 0 && !p.Current}
+	if strings.HasPrefix(r.Name, unknownServer) {
+		r.Name = ""
+	}
+	return r
+}
+
+// CheckShard returns which promise the stream's settings break, or nil: OpenLog has
+// checked them, but they can be changed at any time.
+func (l *Log) CheckShard(ctx context.Context, shard int) (broken, err error) {
 	info, err := l.shardInfo(ctx, shard)
 	if err != nil {
-		return nil, nil, fmt.Errorf("settings of %s: %w", streamName(l.cfg.Name, shard), err)
+		return nil, fmt.Errorf("settings of %s: %w", streamName(l.cfg.Name, shard), err)
 	}
-	if info.Cluster != nil {
-		for _, p := range info.Cluster.Replicas {
-			r := Replica{Name: p.Name, Offline: p.Offline, Behind: p.Lag}
-			if strings.HasPrefix(r.Name, unknownServer) {
-				r.Name = ""
-			}
-			followers = append(followers, r)
-		}
-	}
-	return followers, checkShard(info.Config, l.shardConfig(shard)), nil
+	return checkShard(info.Config, l.shardConfig(shard)), nil
 }
 
 // shardInfo returns the leader's state of a shard, including the number of its
@@ -116,6 +126,10 @@ func (l *Log) shardInfo(ctx context.Context, shard int) (*jetstream.StreamInfo, 
 	return l.streamInfo(ctx, shard, barrierSubject(l.cfg.Name, shard))
 }
 
+// infoTimeout is how long streamInfo waits for a leader. An election takes up to ten
+// seconds, and nobody answers a request that was sent before.
+const infoTimeout = 15 * time.Second
+
 // streamInfo returns the leader's state of a shard, including the number of messages
 // of a subject.
 func (l *Log) streamInfo(ctx context.Context, shard int, subject string) (*jetstream.StreamInfo, error) {
@@ -123,19 +137,23 @@ func (l *Log) streamInfo(ctx context.Context, shard int, subject string) (*jetst
 	if err != nil {
 		return nil, err
 	}
-	reply, err := l.nc.RequestWithContext(ctx, "$JS.API.STREAM.INFO."+streamName(l.cfg.Name, shard), request)
-	if err != nil {
-		return nil, mapReadError(err)
-	}
-	var got struct {
-		jetstream.StreamInfo
-		Error *jetstream.APIError `json:"error"`
-	}
-	if err := json.Unmarshal(reply.Data, &got); err != nil {
-		return nil, fmt.Errorf("parse the server's answer: %v: %w", err, core.ErrUnavailable)
-	}
-	if got.Error != nil {
-		return nil, mapAPIError(int(got.Error.ErrorCode), got.Error.Code, got.Error.Description)
-	}
-	return &got.StreamInfo, nil
+	ctx, cancel := context.WithTimeout(ctx, infoTimeout)
+	defer cancel()
+	return untilReady(ctx, func(ctx context.Context) (*jetstream.StreamInfo, error) {
+		reply, err := l.nc.RequestWithContext(ctx, "$JS.API.STREAM.INFO."+streamName(l.cfg.Name, shard), request)
+		if err != nil {
+			return nil, mapReadError(err)
+		}
+		var got struct {
+			jetstream.StreamInfo
+			Error *jetstream.APIError `json:"error"`
+		}
+		if err := json.Unmarshal(reply.Data, &got); err != nil {
+			return nil, fmt.Errorf("parse the server's answer: %v: %w", err, core.ErrUnavailable)
+		}
+		if got.Error != nil {
+			return nil, mapAPIError(int(got.Error.ErrorCode), got.Error.Code, got.Error.Description)
+		}
+		return &got.StreamInfo, nil
+	})
 }

@@ -83,6 +83,11 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) error {
 		why, refuses := fullness(sh)
 		say(!refuses, why) // an empty one never refuses
 		say(true, truncationBlocker(work[i]))
+		for _, f := range sh.Followers {
+			if f.Offline {
+				say(true, "the log's copy on "+cmp.Or(f.Name, "another node")+" is not available: one more failure may stop the log; start that node")
+			}
+		}
 		st.Shards = append(st.Shards, api.ShardStatus{
 			Limit: sh.Limit, Full: sh.Full,
 			Stream: sh.Stream, Leader: sh.Leader, Replicas: sh.Replicas, Messages: sh.Messages,

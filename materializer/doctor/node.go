@@ -46,7 +46,7 @@ func (d *Doctor) streams(ctx context.Context, f *finder) (string, error) {
 			return "", err
 		}
 		copies = st.Replicas
-		followers, broken, err := d.Log.ShardHealth(ctx, shard)
+		broken, err := d.Log.CheckShard(ctx, shard)
 		if err != nil {
 			return "", err
 		}
@@ -61,8 +61,8 @@ func (d *Doctor) streams(ctx context.Context, f *finder) (string, error) {
 			f.add(report.Danger, st.Stream, fmt.Sprintf("%d of its messages are missing", lost), "sessctl verify --all")
 		}
 		d.room(f, st)
-		d.offline(f, st, followers)
-		if missing := st.Replicas - 1 - len(followers); st.Replicas > 1 && missing > 0 {
+		d.offline(f, st)
+		if missing := st.Replicas - 1 - len(st.Followers); st.Replicas > 1 && missing > 0 {
 			f.add(report.Warning, st.Stream, fmt.Sprintf("%d of %d copies have no server", missing, st.Replicas), "start the nodes that are down")
 		}
 	}
@@ -71,15 +71,15 @@ func (d *Doctor) streams(ctx context.Context, f *finder) (string, error) {
 
 // offline reports the copies of a stream that are not available. The servers do not know
 // the name of a member that has not joined them since they started.
-func (d *Doctor) offline(f *finder, st stream.ShardState, followers []stream.Replica) {
+func (d *Doctor) offline(f *finder, st stream.ShardState) {
 	seen := []string{st.Leader}
-	for _, m := range followers {
+	for _, m := range st.Followers {
 		if m.Name != "" {
 			seen = append(seen, m.Name)
 		}
 	}
 	slices.Sort(seen)
-	for _, m := range followers {
+	for _, m := range st.Followers {
 		name := m.Name
 		if name == "" {
 			name = "a node other than " + strings.Join(seen, ", ")

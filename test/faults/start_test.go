@@ -155,3 +155,27 @@ func TestStartingNodeAnswersProbes(t *testing.T) {
 		t.Errorf("/v1/sessions: %d %s", code, body)
 	}
 }
+
+// NATS itself calls a member that was killed offline after minutes.
+func TestKilledMemberIsNamedWithinSeconds(t *testing.T) {
+	t.Parallel()
+	nodes := harness.StartCluster(t, 3, harness.StartBucket(t))
+	newSession(t, nodes[1].Client())
+	nodes[0].Kill()
+	for _, n := range nodes[1:] {
+		harness.Await(t, "doctor and status name the member", func() error {
+			r, err := n.Client().Doctor(t.Context(), false)
+			if err != nil {
+				return err
+			}
+			if !slices.ContainsFunc(r.Findings, func(f report.Finding) bool { return strings.Contains(f.Detail, "n1 is not available") }) {
+				return fmt.Errorf("doctor finds %+v", r.Findings)
+			}
+			st, err := n.Client().Status(t.Context())
+			if err == nil && (!st.Healthy || !strings.Contains(st.Summary, "copy on n1 is not available")) {
+				err = fmt.Errorf("status says %q, healthy %t", st.Summary, st.Healthy)
+			}
+			return err
+		})
+	}
+}
