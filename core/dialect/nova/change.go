@@ -235,7 +235,10 @@ func checkDecision(d Decision) error {
 	if err := check("rationale", d.Rationale, maxText); err != nil {
 		return err
 	}
-	return check("timestamp", d.Timestamp, 64)
+	if err := check("timestamp", d.Timestamp, 64); err != nil {
+		return err
+	}
+	return checkExtra(d.Extra)
 }
 
 func check(what, s string, longest int) error {

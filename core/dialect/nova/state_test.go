@@ -80,6 +80,35 @@ func TestCountersOnlyGrow(t *testing.T) {
 	}
 }
 
+// NOVA-29
+func TestDecisionsHoldNoContent(t *testing.T) {
+	t.Parallel()
+	content := `"messages":["` + strings.Repeat("M", 5000) + `"]`
+	of := func(member string) string { return `{"decision":"x","rationale":"y",` + member + `}` }
+	state := func(made string) string {
+		return `{"type":"state","state":{"session_id":"` + id + `","created_at":"` + created + `","last_updated":"` + created + `","key_decisions":[` + made + `]}}`
+	}
+	for name, line := range map[string]func(made string) string{
+		"decision": func(made string) string { return `{"type":"decision","decision":` + made + `}` },
+		"task":     func(made string) string { return `{"type":"task","decision":` + made + `}` },
+		"state":    state,
+	} {
+		if err := (nova.Dialect{}).Check([]byte(line(of(content)))); !errors.Is(err, core.ErrInvalid) || !strings.Contains(err.Error(), "unknown members") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := (nova.Dialect{}).Check([]byte(line(of(`"by":"me"`)))); err != nil {
+			t.Errorf("%s with a short member: %v", name, err)
+		}
+	}
+	d := nova.Decision{Decision: "x", Extra: []byte("{" + content + "}")}
+	if _, err := nova.NewDecision(d); !errors.Is(err, core.ErrInvalid) {
+		t.Errorf("NewDecision: %v", err)
+	}
+	if _, err := nova.NewTask(1, &d, nova.DefaultLimits); !errors.Is(err, core.ErrInvalid) {
+		t.Errorf("NewTask: %v", err)
+	}
+}
+
 func full(decisions int, tokens int64) nova.State {
 	s := fresh()
 	for i := range decisions {
