@@ -3,6 +3,8 @@ package operator
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
@@ -59,6 +61,7 @@ type field struct {
 
 func needs(name string) field { return field{name, isText, "a string"} }
 func may(name string) field   { return field{name, isNullOrText, "a string or null"} }
+func flag(name string) field  { return field{name, isBoolIfAny, "true or false"} }
 
 // everywhere is what all entries have in common, shapes what each type has.
 var everywhere = []field{
@@ -77,12 +80,13 @@ var shapes = map[string][]field{
 	typeCompaction: {
 		needs("summary"), needs("first_kept_entry_id"),
 		{"tokens_before", isWholeIfAny, "a whole number"},
+		flag("from_hook"),
 	},
-	typeBranchSummary: {needs("from_id"), needs("summary")},
+	typeBranchSummary: {needs("from_id"), needs("summary"), flag("from_hook")},
 	typeLabel:         {needs("target_id"), may("label")},
 	typeLeaf:          {may("target_id")},
 	typeCustom:        {needs("custom_type")},
-	typeCustomMessage: {needs("custom_type"), {"content", isContent("text", "image"), "a list of text and images"}},
+	typeCustomMessage: {needs("custom_type"), {"content", isContent("text", "image"), "a list of text and images"}, flag("display")},
 	typeInfo:          {may("name")},
 	typeChannel:       {needs("name"), may("chat_id"), may("user_id")},
 }
@@ -99,6 +103,19 @@ func isWholeIfAny(v jsjson.Value) bool {
 	f, ok := parseSeconds(timeText(v))
 	return ok && f == math.Trunc(f)
 }
+
+// isBoolIfAny takes the numbers 0 and 1 and the words for them too, as Operator does.
+func isBoolIfAny(v jsjson.Value) bool {
+	if f, ok := v.Number(); ok {
+		return f == 0 || f == 1
+	}
+	if s, ok := v.Text(); ok {
+		return slices.Contains(boolWords, strings.ToLower(s))
+	}
+	return v == nil || v.Kind() == 't' || v.Kind() == 'f'
+}
+
+var boolWords = []string{"true", "false", "1", "0", "yes", "no", "y", "n", "t", "f", "on", "off"}
 
 func isLevel(v jsjson.Value) bool {
 	for _, level := range []string{"off", "minimal", "low", "medium", "high", "xhigh", "max"} {

@@ -24,6 +24,7 @@ func TestCheck(t *testing.T) {
 		then("model_change", "x", "", `,"model_id":"m","provider_id":"p"`),
 		then("compaction", "x", "", `,"summary":"s","first_kept_entry_id":"k","tokens_before":7,"details":null,"from_hook":true`),
 		then("compaction", "x", "", `,"summary":"s","first_kept_entry_id":"k"`), // as the document has it
+		then("compaction", "x", "", `,"summary":"s","first_kept_entry_id":"k","from_hook":"Yes"`), then("compaction", "x", "", `,"summary":"s","first_kept_entry_id":"k","from_hook":1.0`),
 		then("branch_summary", "x", "", `,"from_id":"root","summary":"s","details":{"k":1},"from_hook":false`),
 		then("label", "x", "", `,"label":"l","target_id":"t"`), then("label", "x", "", `,"target_id":"t"`), then("label", "x", "", `,"label":null,"target_id":"t"`),
 		then("leaf", "x", "", `,"target_id":"t"`), then("leaf", "x", "", `,"target_id":null`), then("leaf", "x", "", ``),
@@ -64,6 +65,10 @@ func TestCheck(t *testing.T) {
 		then("compaction", "x", "", `,"summary":"s"`):                                                "first_kept_entry_id is not a string",
 		then("compaction", "x", "", `,"summary":"s","first_kept_entry_id":"k","tokens_before":null`): "tokens_before is not a whole number",
 		then("compaction", "x", "", `,"summary":"s","first_kept_entry_id":"k","tokens_before":1.5`):  "tokens_before is not a whole number",
+		then("compaction", "x", "", `,"summary":"s","first_kept_entry_id":"k","from_hook":"maybe"`):  "from_hook is not true or false",
+		then("branch_summary", "x", "", `,"from_id":"root","summary":"s","from_hook":null`):          "from_hook is not true or false",
+		then("custom_message", "x", "", `,"custom_type":"c","content":[],"display":"never"`):         "display is not true or false",
+		then("custom_message", "x", "", `,"custom_type":"c","content":[],"display":2`):               "display is not true or false",
 		then("branch_summary", "x", "", `,"summary":"s"`):                                            "from_id is not a string",
 		then("label", "x", "", `,"label":"l"`):                                                       "target_id is not a string",
 		then("label", "x", "", `,"label":5,"target_id":"t"`):                                         "label is not a string or null",

@@ -14,10 +14,13 @@ import (
 // brace of line, unless line has them or f does not give them. The time is ISO
 // 8601 and becomes a number, or is a number and stays as it is. A root gets a
 // parent_id of null, which means the same as leaving it out. A member that line
-// has stays, also null. No other byte changes, and line itself is not modified.
-// Returns ErrInvalid for a time in another format, too.
+// has stays, also null. A compaction that gets its fields at a time and lacks
+// tokens_before gets 0, because Operator requires a number. No other byte changes,
+// and line itself is not modified. Returns ErrInvalid for a time in another format,
+// too.
 func (Dialect) Fill(line []byte, f core.Fields) (core.Entry, error) {
-	if _, err := readEntry(line); err != nil {
+	e, err := readEntry(line)
+	if err != nil {
 		return core.Entry{}, err
 	}
 	hasTime := false
@@ -30,8 +33,13 @@ func (Dialect) Fill(line []byte, f core.Fields) (core.Entry, error) {
 		}
 		when = []byte(n)
 	}
+	var tokens []byte
+	if f.Time != "" && e.Type == typeCompaction {
+		tokens = []byte("0")
+	}
 	return readEntry(jsonl.Complete(line,
 		jsonl.Member{Name: "id", Value: jsonl.EscapeSeparators(jsonl.Quoted(f.ID))},
 		jsonl.Member{Name: "timestamp", Value: when},
-		jsonl.Member{Name: "parent_id", Value: jsonl.EscapeSeparators(jsonl.Parent(f.Parent))}))
+		jsonl.Member{Name: "parent_id", Value: jsonl.EscapeSeparators(jsonl.Parent(f.Parent))},
+		jsonl.Member{Name: "tokens_before", Value: tokens}))
 }

@@ -21,6 +21,9 @@ func TestFill(t *testing.T) {
 	}{
 		{"All", `{"type":"x"}`, all, `{"type":"x","id":"i","timestamp":1767323045.123,"parent_id":"p"}`},
 		{"Root", `{"type":"x"}`, root, `{"type":"x","id":"i","timestamp":1767323045.123,"parent_id":null}`},
+		{"Compaction", `{"type":"compaction"}`, all, `{"type":"compaction","id":"i","timestamp":1767323045.123,"parent_id":"p","tokens_before":0}`},
+		{"CompactionHasTokens", `{"type":"compaction","tokens_before":7}`, core.Fields{Time: when}, `{"type":"compaction","tokens_before":7,"timestamp":1767323045.123}`},
+		{"CompactionMoved", `{"type":"compaction"}`, core.Fields{ID: "i"}, `{"type":"compaction","id":"i"}`},
 		{"DefaultAddsNoParent", `{"type":"x"}`, core.Fields{ID: "i"}, `{"type":"x","id":"i"}`},
 		{"Nothing", `{"type":"x"}`, core.Fields{}, `{"type":"x"}`},
 		{"Empty", `{}`, all, `{"id":"i","timestamp":1767323045.123,"parent_id":"p"}`},
