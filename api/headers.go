@@ -39,7 +39,8 @@ const (
 	HeaderFile = "Sess-File"
 	// HeaderSnapshot is the object key of a snapshot.
 	HeaderSnapshot = "Sess-Snapshot"
-	// HeaderLineage is "off" for a new session that does not say where it came from.
+	// HeaderLineage is "off" for a new session that does not say where it came from. A
+	// header that the caller gives stays.
 	HeaderLineage = "Sess-Lineage"
 	// HeaderIdempotency makes the ids of lines that have none.
 	HeaderIdempotency = "Idempotency-Key"

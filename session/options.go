@@ -39,7 +39,7 @@ type Options struct {
 	Lazy    bool   // store a new session only once its agent would keep it
 
 	ID     string // of a new session; default a new UUID
-	Parent string // the parent in a new session's header; default none, for a fork its source
+	Parent string // the parent in a new session's header; default none, for a fork its source; kept if recording is off
 	CWD    string // of an opened session: the agent's directory, if not the header's; forks get it
 
 	Agent string // the writer, for people: a program, a host, a person

@@ -130,7 +130,7 @@ var (
 	onHead   = text(api.HeaderHead, "The head to write to; default main.")
 	asWriter = text(api.HeaderWriter, "The writer of the claim to write under. The request is fenced if that claim no longer holds the head. Without this header, it is fenced while any writer holds the head.")
 	idemKey  = text(api.HeaderIdempotency, "A key that makes retries safe: lines without ids get ids derived from it, and a repeated creation or fork returns the first result. At most 4 KiB.")
-	origin   = text(api.HeaderLineage, "off: the new session does not say where it came from.")
+	origin   = text(api.HeaderLineage, "off: the new session does not say where it came from. A header among the lines of the body stays.")
 	ifMatch  = text("If-Match", "A cursor. The request fails if the head moved after it.")
 	ifHead   = text(api.HeaderHead, "With If-Match: check only that this head has not moved. Other changes to the session are allowed.")
 	ifSame   = text("If-Match", "A cursor. The request fails if the session changed after it, unless the log has the content already. For an import, 0 means that the session must not exist.")

@@ -30,7 +30,8 @@ type Compression struct {
 // and makes a closed session whose only row is the summary, as a message of the
 // user. Its parents are user and agent, its usage is that of the reply. Nothing is
 // stored if the model fails, or returns ErrNoSummary: no text, calls of tools, or a
-// finish other than stop, length and content_filter.
+// finish other than stop, length and content_filter. If lineage.Recording is off, the
+// session has no parents.
 func Compress(ctx context.Context, log session.Log, user, agent openrath.Session, c Compression, o session.Options) (openrath.Session, error) {
 	filled, err := Config{Model: c.Model, OnDelta: c.OnDelta}.filled()
 	if err != nil {
@@ -56,7 +57,7 @@ func Compress(ctx context.Context, log session.Log, user, agent openrath.Session
 	if id == "" {
 		id = NewID()
 	}
-	s := user.Compress(id, agent, summary)
+	s := stated(ctx, user.Compress(id, agent, summary))
 	s.Usage = (*openrath.Usage)(reply.Usage)
 	return s, create(ctx, log, s, true, o, filled.RetryFor)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/openrath"
+	"github.com/sesslog/sesslog/core/lineage"
 	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/session"
 	"github.com/sesslog/sesslog/session/loop"
@@ -45,6 +46,30 @@ func TestCompressMakesOneRow(t *testing.T) {
 		_, err := loop.Compress(t.Context(), newLog(), user, agent, loop.Compression{Model: m, Instruction: &given}, session.Options{})
 		testkit.Must(t, err)
 		testkit.Equal(t, "instruction", want, m.requests[len(m.requests)-1].Messages[2].Text)
+	}
+}
+
+// RATH-53
+func TestNoLineageIfRecordingIsOff(t *testing.T) {
+	t.Parallel()
+	log, ctx := newLog(), lineage.Recording(t.Context(), false)
+	const none = `"parent_session_ids": [], "lineage_operator": "implicit", "lineage_kind": "unknown", "lineage_extras": []`
+	headerOf := func(id string) string {
+		s, err := session.Open(t.Context(), log, core.SessionID(id), session.Options{Access: session.ReadOnly})
+		testkit.Must(t, err)
+		return string(s.Header().Line)
+	}
+	m := &script{replies: []loop.Reply{says("short")}}
+	made, err := loop.Compress(ctx, log, user, agent, loop.Compression{Model: m}, session.Options{})
+	testkit.Must(t, err)
+	if h := headerOf(made.ID); !strings.Contains(h, none) || made.Parents != nil {
+		t.Errorf("Compress: %+v, header %s", made, h)
+	}
+	id := loop.NewID()
+	_, err = loop.Start(ctx, log, user, agent, loop.Config{Model: m}, session.Options{ID: id})
+	testkit.Must(t, err)
+	if h := headerOf(id); !strings.Contains(h, none) {
+		t.Errorf("Start: header %s", h)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/openrath"
+	"github.com/sesslog/sesslog/core/lineage"
 	"github.com/sesslog/sesslog/session"
 )
 
@@ -21,7 +22,8 @@ func NewID() string {
 // Start makes the session in which agent replies to user, opens it as o says, and
 // returns a loop in it. The session begins with the rows of user; its parents are
 // user and agent. The rows of agent precede them in requests and are not stored:
-// Start sets c.Agent to them. The id is o.ID, or a new one.
+// Start sets c.Agent to them. The id is o.ID, or a new one. If lineage.Recording is
+// off, the session has no parents.
 func Start(ctx context.Context, log session.Log, user, agent openrath.Session, c Config, o session.Options) (*Loop, error) {
 	c.Agent = agent.Rows
 	filled, err := c.filled() // before the session exists
@@ -32,7 +34,7 @@ func Start(ctx context.Context, log session.Log, user, agent openrath.Session, c
 	if id == "" {
 		id = NewID()
 	}
-	if err := create(ctx, log, user.Loop(id, agent), false, o, filled.RetryFor); err != nil {
+	if err := create(ctx, log, stated(ctx, user.Loop(id, agent)), false, o, filled.RetryFor); err != nil {
 		return nil, err
 	}
 	o.ID = ""
@@ -41,6 +43,14 @@ func Start(ctx context.Context, log session.Log, user, agent openrath.Session, c
 		return nil, err
 	}
 	return New(s, c)
+}
+
+// stated returns s, without its origin if ctx disables lineage.
+func stated(ctx context.Context, s openrath.Session) openrath.Session {
+	if !lineage.IsRecording(ctx) {
+		s.Parents, s.Extras, s.Kind, s.Operator = nil, nil, openrath.LineageUnknown, "implicit"
+	}
+	return s
 }
 
 // create stores a session with its rows, and a trailer if it is closed.
