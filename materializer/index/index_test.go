@@ -428,6 +428,31 @@ func TestHostileText(t *testing.T) {
 	}
 }
 
+// FLEET-18
+func TestRootHasNoSessionsWithoutDirectory(t *testing.T) {
+	t.Parallel()
+	x := newIndex(t)
+	for id, cwd := range map[string]string{"none": "", "root": "/", "in-root": "/w", "windows": `C:\w`} {
+		v := view(id, 1, "word")
+		v.Row.CWD = cwd
+		x.Put(v)
+	}
+	x.Sync(t.Context())
+	want := []core.SessionID{"in-root", "root"}
+	for _, f := range []catalog.Filter{{}, {Sort: catalog.SortName}, {Text: "word"}} {
+		f.CWD, f.Below = "/", true
+		got := listAll(t, x, f)
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("%+v: %q, want %q", f, got, want)
+		}
+	}
+	found, _ := searchAll(t, x, catalog.SearchQuery{Text: "word", Sessions: catalog.Filter{CWD: "/", Below: true}, Limit: 10})
+	if len(found) != len(want) {
+		t.Errorf("found %q", found)
+	}
+}
+
 // A thousand texts of the same second are all found, and a page that ends among
 // them loses none.
 func TestTextsOfTheSameSecond(t *testing.T) {

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -121,12 +122,13 @@ func (w *where) cwd(f *catalog.Filter, deleted int) {
 		return
 	}
 	dir := strings.TrimRight(cwd, `/\`)
+	itself := cmp.Or(dir, cwd) // the root is only separators, and sessions without a directory are not below it
 	// "0" and "]" are the characters after "/" and "\".
 	w.add(`(s.cwd = ? OR s.cwd = ? OR s.cwd > ? AND s.cwd < ? OR s.cwd > ? AND s.cwd < ?)`,
-		cwd, dir, dir+"/", dir+"0", dir+`\`, dir+"]")
+		cwd, itself, dir+"/", dir+"0", dir+`\`, dir+"]")
 	query := "SELECT n, " + narrow + " FROM sessions INDEXED BY by_cwd WHERE deleted = ? AND cwd "
 	query += "IN (?, ?) UNION ALL " + query + "> ? AND cwd < ? UNION ALL " + query + "> ? AND cwd < ?"
-	w.path(query, deleted, cwd, dir, deleted, dir+"/", dir+"0", deleted, dir+`\`, dir+"]")
+	w.path(query, deleted, cwd, itself, deleted, dir+"/", dir+"0", deleted, dir+`\`, dir+"]")
 	if !w.wide {
 		c := &w.paths[len(w.paths)-1]
 		c.from, c.covers = "("+query+") AS s", true
