@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/nova"
 	"github.com/sesslog/sesslog/core/logtest"
 	"github.com/sesslog/sesslog/core/memlog"
 	"github.com/sesslog/sesslog/engine"
@@ -496,4 +497,28 @@ func TestImagesRoundTripThroughBlobs(t *testing.T) {
 
 func imageLine(id, data string) string {
 	return fmt.Sprintf(`{"type":"message","id":%q,"parentId":null,"timestamp":"2026-01-02T03:04:05.678Z","message":{"role":"user","content":[{"type":"image","data":%q,"mimeType":"image/png"}]}}`, id, data)
+}
+
+// NOVA-12: a task that leaves a session over its limits is followed directly by the
+// compression, so that what the append adds after the task stays.
+func TestCompressionFollowsItsTask(t *testing.T) {
+	t.Parallel()
+	_, ss, _ := inMemory()
+	d := nova.Dialect{}
+	h, err := d.Header(d.NewHeader(core.HeaderFields{ID: "session-1", Time: "2026-01-02T03:04:05.678Z"}))
+	testkit.Must(t, err)
+	s, err := ss.Create(t.Context(), engine.CreateRequest{ID: "session-1", Origin: core.Origin{Dialect: d.Name()}, Header: h})
+	testkit.Must(t, err)
+	for range 2 { // the second one repeats the first
+		mustAppend(t, s, core.MainHead, "",
+			`{"type":"artifact","id":"e1","name":"before","path":"/b"}`, `{"type":"tokens","id":"e2","count":150001}`,
+			`{"type":"task","id":"e3"}`, `{"type":"artifact","id":"e4","name":"after","path":"/p"}`)
+		es := state(t, s).Entries
+		var types []string
+		for _, e := range es {
+			types = append(types, e.Type)
+		}
+		testkit.Equal(t, "types", []string{"artifact", "tokens", "task", "compress", "artifact"}, types)
+		testkit.Equal(t, "artifacts", map[string]string{"after": "/p"}, nova.Fold(h, es).Artifacts)
+	}
 }

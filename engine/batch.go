@@ -76,8 +76,7 @@ func (s *Session) record(st *core.State, batch []*request, fresh bool) (*core.Re
 		}
 		if q.err == nil {
 			before := len(pending)
-			pending = append(pending, q.entries...)
-			pending = append(pending, completion(st, pending, before, q)...)
+			pending = complete(st, append(pending, q.entries...), before, q)
 		}
 	}
 	if len(pending) == 0 {

@@ -102,27 +102,28 @@ func findEntry(st *core.State, pending []core.Entry, id string) (core.Entry, boo
 	return pending[i], true
 }
 
-// completion returns the entry that the agent itself adds after those of q, if
-// any. pending are the entries of the record, those from before on are q's. Its id
-// is derived from the entry that it follows.
-func completion(st *core.State, pending []core.Entry, before int, q *request) []core.Entry {
+// complete returns pending with the entry that the agent itself adds among those
+// of q, if any. pending are the entries of the record, those from before on are q's.
+// Its id is derived from the entry that it follows.
+func complete(st *core.State, pending []core.Entry, before int, q *request) []core.Entry {
 	d, ok := st.Dialect.(optional.Completer)
 	if !ok || q.Loose || before == len(pending) {
-		return nil
+		return pending
 	}
 	es := append(st.Entries[:len(st.Entries):len(st.Entries)], pending[:before]...)
-	line := d.Complete(st.Header, es, pending[before:])
+	line, n := d.Complete(st.Header, es, pending[before:])
 	if line == nil {
-		return nil
+		return pending
 	}
-	sum := sha256.Sum256([]byte(string(st.ID) + "\x00complete\x00" + pending[len(pending)-1].ID))
+	at := before + n
+	sum := sha256.Sum256([]byte(string(st.ID) + "\x00complete\x00" + pending[at-1].ID))
 	e, err := st.Dialect.Fill(line, core.Fields{
-		ID: st.Dialect.EntryID([16]byte(sum[:16])), Parent: st.Dialect.Leaf(pending), Time: q.Time, Position: len(es) + len(pending) - before + 1,
+		ID: st.Dialect.EntryID([16]byte(sum[:16])), Parent: st.Dialect.Leaf(pending[:at]), Time: q.Time, Position: len(es) + n + 1,
 	})
 	if _, taken := findEntry(st, pending, e.ID); err != nil || taken {
-		return nil
+		return pending
 	}
-	return []core.Entry{e}
+	return slices.Insert(pending, at, e)
 }
 
 // checkHeadAllowed returns ErrInvalid if the session is a single chain and head is

@@ -107,10 +107,10 @@ const (
 // A Completer is a core.Dialect whose agent itself changes a session after some
 // entries, by a rule that holds for every writer.
 type Completer interface {
-	// Complete returns the line that the agent adds after the entries added to
-	// a session with header h and entries es, without id and time, for Fill. It
-	// returns nil if there is none.
-	Complete(h core.Header, es, added []core.Entry) []byte
+	// Complete returns the line that the agent adds among the entries added to a
+	// session with header h and entries es, without id and time, for Fill. It
+	// follows the first n of added, n > 0. It returns nil if there is none.
+	Complete(h core.Header, es, added []core.Entry) (line []byte, n int)
 }
 
 // A ForkCounter is a core.Dialect whose sessions know that others were forked from

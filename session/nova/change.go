@@ -72,8 +72,11 @@ func (ss *Sessions) append(ctx context.Context, id core.SessionID, v *view, es [
 		lines[i] = es[i].Line
 	}
 	rec, err := ss.cfg.Log.Append(ctx, id, session.Writing{Head: core.MainHead, After: v.cursor}, lines)
-	if err != nil || rec.Stored < len(es) || (dialect.Dialect{}).Complete(v.header, v.entries, es) != nil {
-		return nil, err // the log may have added to it
+	if err != nil || rec.Stored < len(es) {
+		return nil, err
+	}
+	if line, _ := (dialect.Dialect{}).Complete(v.header, v.entries, es); line != nil {
+		return nil, nil // the log added it
 	}
 	return v.with(es, rec.Cursor), nil
 }

@@ -1,28 +1,32 @@
 package nova
 
-import "github.com/sesslog/sesslog/core"
+import (
+	"slices"
 
-// Complete compresses a session that a task leaves over its limits: those of
-// the last task, or Nova's own.
-func (Dialect) Complete(h core.Header, es, added []core.Entry) []byte {
-	last := -1
-	for i := range added {
-		if added[i].Type == typeTask {
-			last = i
-		}
+	"github.com/sesslog/sesslog/core"
+)
+
+// Complete compresses a session after the first task that leaves it over its
+// limits: those of the task, or Nova's own. What follows the task stays.
+func (Dialect) Complete(h core.Header, es, added []core.Entry) (line []byte, n int) {
+	isTask := func(e core.Entry) bool { return e.Type == typeTask }
+	if !slices.ContainsFunc(added, isTask) || compressed(es) || compressed(added) {
+		return nil, 0
 	}
-	if last < 0 || compressed(es) || compressed(added) {
-		return nil
-	}
-	l := limitsOf(added[last])
 	f := newFolding(h, es)
 	for _, e := range es {
 		f.take(e)
 	}
-	if !f.run(h, added).ShouldPrune(l) {
-		return nil
+	for i, e := range added {
+		f.take(e)
+		if !isTask(e) {
+			continue
+		}
+		if l := limitsOf(e); f.end(h).ShouldPrune(l) {
+			return NewCompress(l), i + 1
+		}
 	}
-	return NewCompress(l)
+	return nil, 0
 }
 
 // compressed reports whether es end with changes of a compressed state. It reads

@@ -109,6 +109,31 @@ func TestDecisionsHoldNoContent(t *testing.T) {
 	}
 }
 
+// NOVA-12
+func TestCompleteFollowsTheTaskOverTheLimit(t *testing.T) {
+	t.Parallel()
+	task := func(tokens int64) []byte {
+		return must(t)(nova.NewTask(1, nil, nova.Limits{Decisions: 10, Tokens: tokens}))
+	}
+	after := must(t)(nova.NewArtifact("after", "/p"))
+	for name, c := range map[string]struct {
+		added [][]byte
+		n     int
+	}{
+		"no task":               {[][]byte{nova.NewTokens(200_000), after}, 0},
+		"one task":              {[][]byte{nova.NewTokens(150_001), task(150_000), after}, 2},
+		"tokens after the task": {[][]byte{task(150_000), nova.NewTokens(150_001)}, 0},
+		"the first is over":     {[][]byte{nova.NewTokens(150_001), task(150_000), task(200_000), after}, 2},
+		"the second is over":    {[][]byte{nova.NewTokens(150_001), task(200_000), task(150_000), after}, 3},
+	} {
+		es := entries(t, c.added...)
+		line, n := nova.Dialect{}.Complete(header(t), nil, es)
+		if n != c.n || (line != nil) != (c.n > 0) {
+			t.Errorf("%s: %s after %d lines, want it after %d", name, line, n, c.n)
+		}
+	}
+}
+
 func full(decisions int, tokens int64) nova.State {
 	s := fresh()
 	for i := range decisions {
