@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/opencode"
 	"github.com/sesslog/sesslog/core/dialect/pi"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/internal/testkit"
@@ -308,6 +309,44 @@ func TestImportFromAnotherDirectoryFindsTheSession(t *testing.T) {
 	}
 	if _, err := ss.Import(t.Context(), f, other, core.Origin{}, engine.ImportOptions{}); !errors.Is(err, core.ErrConflict) {
 		t.Errorf("another session's header is accepted: %v", err)
+	}
+}
+
+// opencode's export shares no entry with the events of its session.
+func TestImportOfExportIntoSessionWithEvents(t *testing.T) {
+	_, ss, _ := inMemory()
+	d := opencode.Dialect{}
+	event := func(seq, kind, info string) string {
+		return `{"id":"evt_` + seq + `","aggregate_id":"ses_1","seq":` + seq + `,"type":"` + kind + `.1","data":{"info":` + info + `}}`
+	}
+	row := func(updated string) string {
+		return `{"id":"ses_1","directory":"/w","title":"t","time":{"created":1,"updated":` + updated + `}}`
+	}
+	events := func(list ...string) *core.File {
+		f, err := d.File([]byte("[" + strings.Join(list, ",") + "]"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	export := func(of *core.File) *core.File {
+		f, err := d.File(core.Lines(d.Layout(of.Header, of.Entries)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	created := event("0", "session.created", row("2"))
+	first := events(created)
+	later := events(created, event("1", "message.updated", `{"id":"msg_1","role":"user","time":{"created":2}}`), event("2", "session.updated", row("3")))
+	for i, c := range []struct {
+		f     *core.File
+		added int
+	}{{first, 1}, {export(first), 0}, {export(later), 2}, {export(later), 0}, {export(first), 0}, {later, 2}} {
+		res, err := ss.Import(t.Context(), c.f, core.Lines(d.Layout(c.f.Header, c.f.Entries)), core.Origin{}, engine.ImportOptions{})
+		if err != nil || res.Entries != c.added {
+			t.Errorf("import %d: %+v, %v; want %d new entries", i, res, err, c.added)
+		}
 	}
 }
 

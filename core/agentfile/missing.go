@@ -104,11 +104,19 @@ func missing(d core.Dialect, h core.Header, es []core.Entry, entry func(id strin
 		fresh = append(fresh, *e)
 	}
 	// Agents add to their files. One that has nothing of what came from it is
-	// another: its entries were given new ids, as when an agent migrates it.
-	if len(fresh) > 0 && len(fresh) == len(f.Entries) && imported && len(es) > 0 {
+	// another: its entries were given new ids, as when an agent migrates it. Files of
+	// one session in two forms share no entry either, but then the dialect knows
+	// which one is later.
+	if len(fresh) > 0 && len(fresh) == len(f.Entries) && imported && len(es) > 0 && !isSuccessor(d, h, es, f) {
 		return nil, &core.LineError{Line: f.Lines[0], ID: fresh[0].ID, Err: fmt.Errorf(
 			"the file shares no entry with the session's %d in the log; its agent may have migrated it: %w",
 			len(es), core.ErrConflict)}
 	}
 	return fresh, nil
+}
+
+// isSuccessor reports whether the dialect can tell whether f or the session is later.
+func isSuccessor(d core.Dialect, h core.Header, es []core.Entry, f *core.File) bool {
+	s, ok := d.(optional.Successor)
+	return ok && s.Succession(h, es, f.Entries) != optional.Diverged
 }

@@ -41,7 +41,7 @@ func (s *state) rename(empty bool) {
 	}
 	renamed := map[string]*message{}
 	for _, m := range all {
-		r := &message{id: ids[m.id], role: m.role, created: m.created, at: m.at, synthesized: m.synthesized, parts: map[string]*part{}}
+		r := &message{id: ids[m.id], role: m.role, created: m.created, at: m.at, parts: map[string]*part{}}
 		r.info = jsonl.WithText(jsonl.WithText(m.info, "id", r.id), "sessionID", s.synth.session)
 		r.info = jsonl.WithText(r.info, "parentID", id(text(m.info, "parentID")))
 		for i, p := range m.ordered() {

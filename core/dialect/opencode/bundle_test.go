@@ -1,8 +1,10 @@
 package opencode_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -104,6 +106,62 @@ func TestGrownFilesGiveTheEarlierEntries(t *testing.T) {
 	}
 	if d.Succession(old.Header, oldExport.Entries, grownExport.Entries) != optional.Later || d.Succession(old.Header, grown.Entries, oldExport.Entries) != optional.Earlier {
 		t.Error("the export is not recognized as later, or as earlier")
+	}
+}
+
+// An export and the list of events of a session share no entry. The later one is
+// taken, whichever comes first, and replay gives opencode the same session.
+func TestExportAndEventsOfOneSession(t *testing.T) {
+	t.Parallel()
+	reordered := strings.NewReplacer(`"agent":"build","model":{"providerID":"p","modelID":"m"}`, `"model":{"modelID":"m","providerID":"p"},"agent":"build"`)
+	s := begin().asks("msg_1", "a").asks("msg_0", "gone").part("prt_gone", "msg_1", `"type":"text","text":"gone"`)
+	events := s.file(t)
+	export := read(t, reordered.Replace(restored(t, events, "")["export.json"]))
+	s.event("message.removed.1", `"messageID":"msg_0"`).event("message.part.removed.1", `"messageID":"msg_1","partID":"prt_gone"`)
+	s.answers("msg_2", "b").row("session.updated.1", "info", s.info("Later"))
+	laterEvents := s.file(t)
+	laterExport := read(t, reordered.Replace(restored(t, laterEvents, "")["export.json"]))
+	d := opencode.Dialect{}
+	for name, c := range map[string]struct {
+		have, file *core.File
+		want       optional.Succession
+	}{
+		"the export of the events": {events, export, optional.Earlier},
+		"the events of the export": {export, events, optional.Later},
+		"an earlier export":        {laterEvents, export, optional.Earlier},
+		"earlier events":           {laterExport, events, optional.Earlier},
+		"a later export":           {events, laterExport, optional.Later},
+		"later events":             {export, laterEvents, optional.Later},
+	} {
+		missing, err := agentfile.MissingFrom(d, c.have, c.file)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got := d.Succession(c.have.Header, c.have.Entries, c.file.Entries); got != c.want {
+			t.Errorf("%s: succession %d, want %d", name, got, c.want)
+		}
+		if c.want != optional.Later {
+			continue
+		}
+		all := slices.Concat(c.have.Entries, missing)
+		_, replayed := opencode.Replay(c.have.Header, all, opencode.Place{Directory: "/w/a"})
+		list, err := json.Marshal(replayed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again := read(t, string(list))
+		if got, want := contents(t, again), contents(t, c.file); got != want || d.Summary(again.Header, again.Entries).Name != d.Summary(c.file.Header, c.file.Entries).Name {
+			t.Errorf("%s: replayed, the session says %q, want %q", name, got, want)
+		}
+	}
+	both := &core.File{Header: events.Header, Entries: slices.Concat(events.Entries, laterExport.Entries)}
+	grown := read(t, "["+strings.Join(s.events[len(events.Entries)-1:], ",")+"]")
+	if got := d.Succession(both.Header, both.Entries, grown.Entries); got != optional.Later {
+		t.Errorf("the events after those of the log, of which it has an export: succession %d", got)
+	}
+	partial := read(t, "["+strings.Join(s.events[1:], ",")+"]")
+	if _, err := agentfile.MissingFrom(d, export, partial); !errors.Is(err, core.ErrConflict) {
+		t.Errorf("events without their beginning: %v", err)
 	}
 }
 

@@ -29,13 +29,12 @@ type callAt struct{ message, part string }
 
 // A message is a row of the session, with its parts.
 type message struct {
-	id          string
-	info        jsjson.Value // nil if only parts are known so far
-	role        string
-	created     int64
-	at          int // the entry that has the row
-	parts       map[string]*part
-	synthesized bool // an entry that was made in the log changed it
+	id      string
+	info    jsjson.Value // nil if only parts are known so far
+	role    string
+	created int64
+	at      int // the entry that has the row
+	parts   map[string]*part
 }
 
 // A part is a row of a message.

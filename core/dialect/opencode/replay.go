@@ -1,6 +1,7 @@
 package opencode
 
 import (
+	"bytes"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -14,13 +15,16 @@ import (
 // another host, at a place there: one object for each, in the form that POST
 // /sync/replay takes, and opencode's id of the session. The events that opencode
 // wrote stay as they are, but for the place, so that a host that has the
-// first of them takes the others. A session without them, such as an export, a
-// fork or a conversion, gets events that are derived from its content.
+// first of them takes the others. What the session has from exports, or was made in the
+// log, and a session without events, such as a fork or a conversion, gets events that
+// are derived from the content.
 func Replay(h core.Header, es []core.Entry, at Place) (id string, events []json.RawMessage) {
 	s := fold(h, es)
 	r := replay{session: sessionID(h)}
 	own := ownEvents(h, es)
+	was := newState(h) // what the events fold into; the rest of s is of exports, or made in the log
 	for _, ev := range own {
+		was.takeEvent(ev.kind, ev.data, 0)
 		ev, _ = readEvent(moved(ev, at))
 		r.add(ev.id, ev.kind, ev.data)
 	}
@@ -28,9 +32,14 @@ func Replay(h core.Header, es []core.Entry, at Place) (id string, events []json.
 		s.adopt()
 		s.info = at.row(s.info)
 		r.row(typeCreated, "info", s.info, s.begin())
+	} else if !sameJSON(s.info, was.info) {
+		r.row(typeUpdated, "info", at.row(s.info), s.begin())
+	}
+	for _, m := range was.ordered() {
+		r.removed(m, s.messages[m.id])
 	}
 	for _, m := range s.ordered() {
-		if own == nil || m.synthesized {
+		if old := was.messages[m.id]; old == nil || !sameJSON(old.document(), m.document()) {
 			r.message(m)
 		}
 	}
@@ -88,7 +97,27 @@ func (r *replay) row(kind, name string, row jsjson.Value, ms int64) {
 	if kind == typePart {
 		data = strconv.AppendInt(append(data, `,"time":`...), ms, 10)
 	}
-	r.add(newID("evt_", order(ms, len(r.events)), r.session, strconv.Itoa(len(r.events)), string(row)), kind, append(data, '}'))
+	r.made(kind, string(row), data, ms)
+}
+
+// made adds an event with an id that is derived from its place and seed.
+func (r *replay) made(kind, seed string, data []byte, ms int64) {
+	r.add(newID("evt_", order(ms, len(r.events)), r.session, strconv.Itoa(len(r.events)), seed), kind, append(data, '}'))
+}
+
+// removed adds what removes was, or those of its parts that now lacks. now is nil if
+// the message is removed.
+func (r *replay) removed(was, now *message) {
+	data := jsonl.AppendMember(object("sessionID", r.session), "messageID", was.id)
+	if now == nil {
+		r.made(typeUnMessage, was.id, data, was.created)
+		return
+	}
+	for _, p := range was.ordered() {
+		if now.parts[p.id] == nil {
+			r.made(typeUnPart, p.id, jsonl.AppendMember(bytes.Clone(data), "partID", p.id), was.created)
+		}
+	}
 }
 
 func (r *replay) message(m *message) {

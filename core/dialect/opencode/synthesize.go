@@ -93,7 +93,7 @@ func (s *state) row(e core.Entry, v jsjson.Value, n, at int) *message {
 	}
 	m := &message{parts: map[string]*part{}}
 	if m.id = text(info, "id"); m.id == "" {
-		info, m.synthesized = s.synth.complete(info, e, n), true
+		info = s.synth.complete(info, e, n)
 		m.id = text(info, "id")
 	}
 	m.set(info, at)
@@ -175,7 +175,7 @@ func (s *state) takeResult(line jsjson.Value, at int) {
 	p := *m.parts[call.part]
 	p.from = p.at
 	p.row, p.at = withState(p.row, s.synth.attached(answered(member(p.row, "state"), line, max(m.created, 1)), &p, m)), at
-	m.parts[p.id], m.synthesized = &p, true
+	m.parts[p.id] = &p
 }
 
 // attached returns the state of the call p with what opencode requires of each

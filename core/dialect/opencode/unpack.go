@@ -140,15 +140,7 @@ func (s *state) document() []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(append(b, `{"info":`...), m.info...)
-		b = append(b, `,"parts":[`...)
-		for j, p := range m.ordered() {
-			if j > 0 {
-				b = append(b, ',')
-			}
-			b = append(b, p.row...)
-		}
-		b = append(b, "]}"...)
+		b = append(b, m.document()...)
 	}
 	b = append(b, "]}"...)
 	var out bytes.Buffer
@@ -157,6 +149,19 @@ func (s *state) document() []byte {
 	}
 	out.WriteByte('\n')
 	return out.Bytes()
+}
+
+// document returns m as an export has it, without white space around its rows.
+func (m *message) document() []byte {
+	b := append([]byte(`{"info":`), m.info...)
+	b = append(b, `,"parts":[`...)
+	for i, p := range m.ordered() {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, p.row...)
+	}
+	return append(b, "]}"...)
 }
 
 func orNull(v jsjson.Value) jsjson.Value {
