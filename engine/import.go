@@ -145,6 +145,7 @@ func (ss *Sessions) importInto(ctx context.Context, s *Session, f *core.File, ra
 			return err
 		}
 		seen, original = st.Cursor(), st.Origin.Original
+		f = agentfile.Migrated(st, f)
 		fresh, err = agentfile.Missing(st, f)
 		relation := succession(st, f)
 		if relation == optional.Earlier {

@@ -312,6 +312,45 @@ func TestImportFromAnotherDirectoryFindsTheSession(t *testing.T) {
 	}
 }
 
+// PI-14: pi gives the entries of a file of version 1 random ids when it opens it. The
+// log has given them others.
+func TestImportOfFileThatPiMigrated(t *testing.T) {
+	_, ss, _ := inMemory()
+	d := pi.Dialect{}
+	one, two, compaction := `{"type":"message","message":{"role":"user","content":"1"}`, `{"type":"message","message":{"role":"user","content":"2"}`, `{"type":"compaction","summary":"S"`
+	v1 := []byte(`{"type":"session","id":"s","cwd":"/"}` + "\n" + one + "}\n" + two + "}\n" + compaction + `,"firstKeptEntryIndex":2}` + "\n")
+	migrated := strings.Join([]string{
+		`{"type":"session","id":"s","cwd":"/","version":3}`, one + `,"id":"r1","parentId":null}`, two + `,"id":"r2","parentId":"r1"}`,
+		compaction + `,"id":"r3","parentId":"r2","firstKeptEntryId":"r2"}`, "",
+	}, "\n")
+	grown := migrated + entry("new", "r3") + "\n" + entry("newer", "new") + "\n"
+	for i, c := range []struct {
+		file  string
+		added int
+	}{{string(v1), 3}, {migrated, 0}, {grown, 2}, {grown, 0}, {string(v1), 0}} {
+		f, err := d.File([]byte(c.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := ss.Import(t.Context(), f, []byte(c.file), core.Origin{}, engine.ImportOptions{})
+		if err != nil || res.Entries != c.added || res.Head != "" {
+			t.Fatalf("import %d: %+v, %v; want %d new entries on main", i, res, err, c.added)
+		}
+		es := state(t, res.Session).Entries
+		if len(es) > 3 && es[3].Parent != es[2].ID {
+			t.Errorf("import %d: the new entry follows %s, want %s", i, es[3].Parent, es[2].ID)
+		}
+	}
+	other := strings.Replace(grown, `"content":"1"`, `"content":"other"`, 1)
+	f, err := d.File([]byte(other))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ss.Import(t.Context(), f, []byte(other), core.Origin{}, engine.ImportOptions{}); !errors.Is(err, core.ErrConflict) {
+		t.Errorf("a file with another first message: %v", err)
+	}
+}
+
 // opencode's export shares no entry with the events of its session.
 func TestImportOfExportIntoSessionWithEvents(t *testing.T) {
 	_, ss, _ := inMemory()
