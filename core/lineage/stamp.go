@@ -13,8 +13,8 @@ import (
 // listing holds every session's Stamp. Whatever exceeds them is left out.
 const (
 	MaxParents = 64
-	maxExtras  = 32
-	maxBytes   = 4 << 10 // of extras and of an operator
+	maxExtras  = 32      // of a header, and of a trailer
+	maxBytes   = 4 << 10 // of these extras, and of an operator
 )
 
 // A Stamp is what a session says about its origin.
@@ -35,16 +35,21 @@ type Parent struct {
 
 // Of returns what a session says about its origin. What the log recorded when
 // it was made takes precedence over its agent's header, which names parents by
-// the agent's ids and has less detail.
+// the agent's ids and has less detail. Extras include those of a trailer, which is
+// the last entry.
 func Of(st *core.State) Stamp {
 	said := OfHeader(st.Origin.Dialect, st.Header)
 	s, ok := ofOrigin(st.Origin)
-	if !ok {
-		return said
-	}
+	switch {
+	case !ok:
+		s = said
 	// OpenRath gives a new session and a resumed one no origin.
-	if said.Kind == s.Kind || said.Kind == Unknown && (s.Kind == Create || s.Kind == Resume) {
+	case said.Kind == s.Kind || said.Kind == Unknown && (s.Kind == Create || s.Kind == Resume):
 		s.Word, s.Extras = said.Word, said.Extras
+	}
+	if n := len(st.Entries); n > 0 && st.Entries[n-1].Aside && st.Origin.Dialect == "openrath" {
+		_, extras := rathMembers(st.Entries[n-1].Line)
+		s.Extras = append(s.Extras, extras...)
 	}
 	return s
 }
@@ -83,7 +88,7 @@ func OfHeader(dialect string, h core.Header) Stamp {
 	return s
 }
 
-// rathMembers reads OpenRath's own members of a header. A kind that OpenRath
+// rathMembers reads OpenRath's own members of a header or a trailer. A kind that OpenRath
 // does not have is unknown to it, and invalid pairs are left out, as in its
 // loader.
 func rathMembers(line []byte) (w Word, extras []Extra) {

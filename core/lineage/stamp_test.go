@@ -88,6 +88,24 @@ func TestOpenRathHeaderKeepsWords(t *testing.T) {
 	}
 }
 
+// RATH-20: package session/loop has loop.truncated in the trailer, because the header is
+// stored first.
+func TestStampHasExtrasOfTrailer(t *testing.T) {
+	t.Parallel()
+	for kind, header := range map[string]string{"": `[["source", 1]]`, "fork": `[]`} {
+		st := core.NewState("test", "a-session", dialect.All())
+		st.Origin = core.Origin{Dialect: "openrath", Kind: kind}
+		st.Header.Line = []byte(`{"record_type": "header", "lineage_extras": ` + header + `}`)
+		st.Entries = []core.Entry{{Line: []byte(`{"lineage_extras": [["a chunk", 1]]}`)}}
+		before := len(lineage.Of(st).Extras)
+		st.Entries = append(st.Entries, core.Entry{Aside: true, Line: []byte(`{"record_type": "trailer", "lineage_extras": [["loop.truncated", true]]}`)})
+		row := string(lineage.Node{Stamp: lineage.Of(st)}.Row().Append(nil))
+		if got := len(lineage.Of(st).Extras); got != before+1 || !strings.Contains(row, `["loop.truncated", true]]`) {
+			t.Errorf("kind %q: %d extras, %d without the trailer, in %s", kind, got, before, row)
+		}
+	}
+}
+
 func TestHeaderStampIsLimited(t *testing.T) {
 	t.Parallel()
 	h := core.Header{Lineage: "merge", Line: []byte(`{"lineage_operator":"` + strings.Repeat("o", 1<<20) + `","lineage_extras":[` + strings.Repeat(`["k",1],`, 1<<16) + `["k",1]]}`)}

@@ -69,6 +69,10 @@ func TestRunStopsAfterMaxRounds(t *testing.T) {
 		if last := string(es[len(es)-1].Line); !strings.Contains(last, `"lineage_extras": [["loop.truncated", true]]`) {
 			t.Errorf("trailer %s", last)
 		}
+		info, err := openrath.Dialect{}.Info(l.Session().Header(), es, core.Leaf{})
+		if err != nil || !strings.Contains(string(info.Own), `"extras":[["loop.truncated",true]]`) {
+			t.Errorf("info %s, %v", info.Own, err)
+		}
 	}
 }
 

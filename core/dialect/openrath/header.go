@@ -108,11 +108,16 @@ func (s *Session) lineage(o *jsjson.Object) {
 			s.Parents = append(s.Parents, id)
 		}
 	})
+	s.Extras = readExtras(o)
+}
+
+func readExtras(o *jsjson.Object) (extras []Extra) {
 	_ = jsjson.Each(o.Get("lineage_extras"), func(v jsjson.Value) {
 		if e, ok := readExtra(v); ok {
-			s.Extras = append(s.Extras, e)
+			extras = append(extras, e)
 		}
 	})
+	return extras
 }
 
 // readExtra reads a pair of a name and a value.

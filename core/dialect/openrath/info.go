@@ -3,6 +3,7 @@ package openrath
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/frame"
@@ -16,7 +17,7 @@ type own struct {
 	Kind            LineageKind     `json:"kind"`
 	Operator        string          `json:"operator"`
 	Parents         []string        `json:"parents"`
-	Extras          json.RawMessage `json:"extras"` // pairs of a name and a value
+	Extras          json.RawMessage `json:"extras"` // pairs of a name and a value, of the header and the trailer
 	Sandbox         ownSandbox      `json:"sandbox"`
 	CumulativeUsage json.RawMessage `json:"cumulativeUsage"` // as the trailer has it, or else the header, or null
 	CreatedAt       string          `json:"createdAt"`
@@ -73,7 +74,7 @@ func ownOf(s Session, es []core.Entry) own {
 	if !closed {
 		return o
 	}
-	o.Closed, o.ClosedAt = true, &t.closed
+	o.Closed, o.ClosedAt, o.Extras = true, &t.closed, extrasText(slices.Concat(s.Extras, t.extras))
 	if _, ok := t.chunks.Number(); ok {
 		o.FinalChunkCount = rawOf(t.chunks)
 	}

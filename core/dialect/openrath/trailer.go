@@ -20,6 +20,7 @@ type trailer struct {
 	closed string
 	chunks jsjson.Value // nil if it is missing
 	usage  *Usage
+	extras []Extra // of a run of package session/loop; OpenRath writes none
 }
 
 // trailerOf returns the last trailer in es, and reports false if there is none
@@ -33,7 +34,7 @@ func trailerOf(es []core.Entry) (trailer, bool) {
 	if err != nil {
 		return trailer{}, false
 	}
-	return trailer{es[i].Time, o.Get("final_chunk_count"), readUsage(o.Get("cumulative_usage"))}, true
+	return trailer{es[i].Time, o.Get("final_chunk_count"), readUsage(o.Get("cumulative_usage")), readExtras(&o)}, true
 }
 
 func lastTrailer(es []core.Entry) int {
