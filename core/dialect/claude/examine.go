@@ -2,6 +2,7 @@ package claude
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -18,14 +19,15 @@ const largest = 50 << 20
 // An examiner reads a main file as the agent does, and as it was meant.
 type examiner struct {
 	optional.Examination
-	thread          // the lines that the agent reads, and those of broken after addBroken
-	line     []int  // of each node, in the file
-	state    []fate // of each node
-	broken   []brokenLine
-	shadowed int  // messages whose id a later message has
-	begins   int  // the node with which the agent's chain begins, or -1
-	open     bool // the last line has no newline
-	steps    int  // of walks, which are bounded
+	thread                  // the lines that the agent reads, and those of broken after addBroken
+	line     []int          // of each node, in the file
+	state    []fate         // of each node
+	broken   []brokenLine   // those that no line of their own repeats or replaces
+	own      map[string]int // the last line of each uuid, or kind without one, that the agent reads
+	shadowed int            // messages whose id a later message has
+	begins   int            // the node with which the agent's chain begins, or -1
+	open     bool           // the last line has no newline
+	steps    int            // of walks, which are bounded
 }
 
 // A brokenLine is a line of the agent inside of another, which the agent skips.
@@ -61,7 +63,7 @@ func (d Dialect) Examine(main string, files map[string][]byte, join bool) (optio
 }
 
 func (d Dialect) examine(main string, data []byte, join bool) (*examiner, error) {
-	x := &examiner{thread: thread{ids: map[string]int{}}, begins: -1}
+	x := &examiner{thread: thread{ids: map[string]int{}}, own: map[string]int{}, begins: -1}
 	x.File = main
 	f, err := d.Pack(main, []bundle.File{{Path: main, Data: data}})
 	if err != nil {
@@ -96,13 +98,31 @@ func (x *examiner) lines(data []byte) {
 		if jsonl.IsBlank(line) {
 			continue
 		}
-		if r := readLine(line); !r.ok {
+		r := readLine(line)
+		if !r.ok {
 			x.badLine(number, line, left < 0)
-		} else if n, ok := readNode(line); ok {
+			continue
+		}
+		x.own[cmp.Or(r.uuid, r.kind)] = number
+		if n, ok := readNode(line); ok {
 			x.add(n, number)
 		}
 	}
 	x.open = left < 0
+	x.dropRead()
+}
+
+// dropRead drops glued lines that a line of their own repeats, as after a repair, and
+// settings that a later line replaces: appended, they would come back.
+func (x *examiner) dropRead() {
+	x.broken = slices.DeleteFunc(x.broken, func(b brokenLine) bool {
+		r := readLine(b.bytes)
+		own := x.own[cmp.Or(r.uuid, r.kind)]
+		return own > b.number || r.uuid != "" && own > 0
+	})
+	x.Faults = slices.DeleteFunc(x.Faults, func(f optional.Fault) bool {
+		return f.Kind == optional.GluedLines && !slices.ContainsFunc(x.broken, func(b brokenLine) bool { return b.number == f.Line })
+	})
 }
 
 // add adds a node of a line.

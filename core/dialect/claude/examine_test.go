@@ -163,10 +163,32 @@ func TestExamineFindsWhyResumeLosesHistory(t *testing.T) {
 			if raw, err := (Dialect{}).Context(f.Entries, core.Leaf{}); err != nil || bytes.Contains(raw, []byte("Repaired")) {
 				t.Errorf("the context after the repair is %s, %v", raw, err)
 			}
-			if again := examine(t, repaired, c.join); len(again.Copy) > 0 {
-				t.Errorf("a repaired file is repaired again: %+v", again.Faults)
+			if again := examine(t, repaired, c.join); len(again.Copy) > 0 || len(again.Append) > 0 {
+				t.Errorf("a repaired file is repaired again: %+v\n%s", again.Faults, again.Append)
 			}
 		})
+	}
+}
+
+// Settings are what the last line of their kind says, so an old one must not be appended.
+func TestRepairBringsNoReplacedSettingsBack(t *testing.T) {
+	t.Parallel()
+	mode := func(m string) string {
+		return `{"type":"permission-mode","permissionMode":"` + m + `","sessionId":"` + sid + `"}`
+	}
+	glued := mode("bypassPermissions") + prompt(200000, "u9", "a1", "more")
+	for name, c := range map[string]struct {
+		lines []string
+		back  bool
+	}{
+		"replaced later": {append(turns(0, 2, ""), glued, mode("default")), false},
+		"the only one":   {append(turns(0, 2, ""), glued), true},
+		"replaced by it": {append(turns(0, 2, ""), mode("default"), glued), true},
+	} {
+		x := examine(t, dialecttest.Text(c.lines...), false)
+		if got := bytes.Contains(x.Append, []byte("bypassPermissions")); got != c.back || !bytes.Contains(x.Append, []byte(`"u9"`)) {
+			t.Errorf("%s: the repair is %s", name, x.Append)
+		}
 	}
 }
 
