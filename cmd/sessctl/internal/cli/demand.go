@@ -17,7 +17,7 @@ type demandFlags struct {
 // Add adds the flags to cmd.
 func (d *demandFlags) Add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&d.seen, "seen", "", "wait until the session has the record of this `CURSOR`")
-	cmd.Flags().StringVar(&d.At, "at", "", "read the session as it was at `RECORD`, a number or cursor, or at entry:ID")
+	cmd.Flags().StringVar(&d.At, "at", "", "read the session as it was after `RECORD`: a number, a cursor, or entry:ID (an import is one record)")
 	cmd.Flags().BoolVar(&d.strict, "strict", false, "read with confirmation by a quorum of the log's servers")
 }
 
