@@ -38,7 +38,8 @@ events and exports that end in .json (opencode, such as events.json and
 export.json); and those that end in .json in a directory called sessions (Nova).
 The agent is detected from each file, so that whole homes of several agents can be
 imported at once. Without arguments, import takes the sessions of all agents on
-this machine, from the places that sessctl watch follows. If an agent keeps several
+this machine, from the places that sessctl watch follows. It names databases, such as
+opencode's: sessctl watch --once takes their sessions. If an agent keeps several
 files for a session (Claude Code: transcripts of sub-agents and outputs of tools),
 all of them are imported with it; export --home writes them again.
 
@@ -121,7 +122,8 @@ sessctl import --on-conflict branch session.jsonl`,
 	return cmd
 }
 
-// agentDirs returns the directories in which agents keep sessions on this machine.
+// agentDirs returns the directories in which agents have sessions on this machine, and
+// names the databases, which are not imported.
 func (a app) agentDirs() ([]string, error) {
 	roots, err := a.Host().WatchRoots(nil)
 	if err != nil {
@@ -129,7 +131,12 @@ func (a app) agentDirs() ([]string, error) {
 	}
 	var there []string
 	for _, r := range roots {
-		if info, err := os.Stat(r.Path); err == nil && info.IsDir() {
+		info, err := os.Stat(r.Path)
+		switch {
+		case err != nil:
+		case !info.IsDir():
+			a.Notef("%s is a database; store its sessions with: sessctl watch --once", r.Path)
+		case len(withBundles(r.Path, filesBelow(r.Path))) > 0:
 			there = append(there, r.Path)
 		}
 	}
