@@ -127,7 +127,7 @@ func (l *Log) shardInfo(ctx context.Context, shard int) (*jetstream.StreamInfo, 
 }
 
 // infoTimeout is how long streamInfo waits for a leader. An election takes up to ten
-// seconds, and nobody answers a request that was sent before.
+// seconds, and a request that was sent before it is never answered.
 const infoTimeout = 15 * time.Second
 
 // streamInfo returns the leader's state of a shard, including the number of messages
