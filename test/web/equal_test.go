@@ -95,7 +95,7 @@ func distinct(words []string) []string {
 // and returns the session and its leaves.
 func (n testNode) tell(t *testing.T, k *talk, name string, d core.Dialect) (id string, leaves []string) {
 	t.Helper()
-	made, err := n.Create(t.Context(), api.Create{ID: "talking-" + name, Dialect: name, CWD: "/home/dev/site"})
+	made, err := n.Create(t.Context(), api.Create{Dialect: name, CWD: "/home/dev/site"})
 	testkit.Must(t, err)
 	id = string(made.ID)
 	var all []string
