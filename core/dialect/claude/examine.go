@@ -120,9 +120,11 @@ func (x *examiner) dropRead() {
 		own := x.own[cmp.Or(r.uuid, r.kind)]
 		return own > b.number || r.uuid != "" && own > 0
 	})
-	x.Faults = slices.DeleteFunc(x.Faults, func(f optional.Fault) bool {
-		return f.Kind == optional.GluedLines && !slices.ContainsFunc(x.broken, func(b brokenLine) bool { return b.number == f.Line })
-	})
+	lacks := map[int]bool{} // lines that hold some of x.broken
+	for _, b := range x.broken {
+		lacks[b.number] = true
+	}
+	x.Faults = slices.DeleteFunc(x.Faults, func(f optional.Fault) bool { return f.Kind == optional.GluedLines && !lacks[f.Line] })
 }
 
 // add adds a node of a line.
