@@ -24,11 +24,11 @@ the agent on that file in the session's directory, and follows it as sessctl run
 does.
 
 Without SESSION it offers the sessions that continue in this directory, the last
-changed first; --last takes the first of them. Any entry is a change. After two dashes comes the command that starts the
-agent, if it is more than its name. With --no-start, with -o json and, unless a
-command is given, without a terminal the agent is not started: the claim stays
-until sessctl release. The same applies to agents that cannot be started on a file
-(Operator, OpenRath, Nova).
+changed first; --last takes the first of them. Any entry is a change. After two
+dashes comes the command that starts the agent, if it is more than its name. With
+--no-start, with -o json and, unless a command is given, without a terminal the
+agent is not started: the claim stays until sessctl release. The same applies to
+agents that cannot be started on a file (Operator, OpenRath, Nova).
 
 If another writer holds the head and seems to be active, resume fails: the holder
 sent a heartbeat in the last 30 seconds, or its claim is that new. Otherwise
