@@ -29,6 +29,9 @@ type ShardState struct {
 	Began    core.Pos `json:"-"` // first position when the shard was created
 	// Followers are the replicas without the leader, those that it knows of.
 	Followers []Replica `json:"-"`
+	// Unsound is which promise the stream's settings break, or nil: OpenLog has checked
+	// them, but they can be changed at any time.
+	Unsound error `json:"-"`
 }
 
 // Lag returns the number of messages after position past. An empty shard has none,
@@ -57,6 +60,7 @@ func (l *Log) State(ctx context.Context, shard int) (ShardState, error) {
 		Sessions: info.State.NumSubjects,
 		Replicas: info.Config.Replicas,
 		Began:    core.Pos(info.Config.FirstSeq),
+		Unsound:  checkShard(info.Config, l.shardConfig(shard)),
 	}
 	l.setShardCapacity(shard, info)
 	l.readServerCapacity(shard)
@@ -108,16 +112,6 @@ func replicaOf(p *jetstream.PeerInfo) Replica {
 		r.Name = ""
 	}
 	return r
-}
-
-// CheckShard returns which promise the stream's settings break, or nil: OpenLog has
-// checked them, but they can be changed at any time.
-func (l *Log) CheckShard(ctx context.Context, shard int) (broken, err error) {
-	info, err := l.shardInfo(ctx, shard)
-	if err != nil {
-		return nil, fmt.Errorf("settings of %s: %w", streamName(l.cfg.Name, shard), err)
-	}
-	return checkShard(info.Config, l.shardConfig(shard)), nil
 }
 
 // shardInfo returns the leader's state of a shard, including the number of its

@@ -46,12 +46,8 @@ func (d *Doctor) streams(ctx context.Context, f *finder) (string, error) {
 			return "", err
 		}
 		copies = st.Replicas
-		broken, err := d.Log.CheckShard(ctx, shard)
-		if err != nil {
-			return "", err
-		}
-		if broken != nil {
-			f.add(report.Danger, st.Stream, broken.Error(), "correct it with the nats tool: nats stream edit "+st.Stream)
+		if st.Unsound != nil {
+			f.add(report.Danger, st.Stream, st.Unsound.Error(), "correct it with the nats tool: nats stream edit "+st.Stream)
 		}
 		lost, err := d.Verifier.Lost(ctx, shard, st)
 		if err != nil {
