@@ -124,6 +124,18 @@ func TestRescueNamesWhatItCannotRepair(t *testing.T) {
 	wantResult(t, f.run("rescue", "--dir", to, "--all"), 0, "pi: 4 of 4 messages sent\n1 session, 1 without faults", "")
 }
 
+// A file whose header is damaged is no session for its agent.
+func TestRescueListsFilesWithoutHeader(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	writeOld(t, f.home, map[string]string{
+		".pi/agent/sessions/--lab--/x.jsonl": talk("a"),
+		".pi/agent/sessions/--lab--/y.jsonl": `{"type":"sess` + talk("a"),
+	})
+	wantResult(t, f.run("rescue"), 0, "~/.pi/agent/sessions/--lab--/y.jsonl", "")
+	wantResult(t, f.run("rescue"), 0, "2 sessions, 1 without faults", "")
+}
+
 // Sessions that Claude Code deletes are named in time.
 func TestRescueNamesSessionsThatExpire(t *testing.T) {
 	t.Parallel()

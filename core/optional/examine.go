@@ -1,5 +1,7 @@
 package optional
 
+import "github.com/sesslog/sesslog/core"
+
 // An Examiner is a core.Dialect that can tell how much of a session its agent reaches
 // when it resumes the session, and repair its files.
 type Examiner interface {
@@ -8,6 +10,14 @@ type Examiner interface {
 	// before the session continued elsewhere into the history. Returns
 	// core.ErrInvalid if the files are not a session of the dialect.
 	Examine(main string, files map[string][]byte, join bool) (Examination, error)
+}
+
+// An AgentReader is a core.Dialect whose agent does not read every file that File reads,
+// or not every line of it.
+type AgentReader interface {
+	// AgentFile reads a session file as the agent does. Returns core.ErrInvalid,
+	// which says why, if the agent refuses the file.
+	AgentFile(data []byte) (*core.File, error)
 }
 
 // An Examination says how much of a session its agent reaches when it resumes it.
@@ -53,6 +63,8 @@ const (
 	BadLine          FaultKind = "bad-line"          // a line is not a JSON object
 	CollidingIDs     FaultKind = "colliding-ids"     // two different lines have one id
 	LostSegment      FaultKind = "lost-segment"      // lines that a compaction kept are missing
+	Refused          FaultKind = "refused"           // the agent does not open the file
+	EndsInside       FaultKind = "ends-inside"       // the agent ends a line at a character within it
 	MissingBase      FaultKind = "missing-base"      // the file that a fork continues is missing or shorter
 	BadOrdinal       FaultKind = "bad-ordinal"       // lines are not numbered in order
 	MissingEvents    FaultKind = "missing-events"    // the event log of a session has gaps

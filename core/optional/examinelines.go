@@ -4,60 +4,160 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/item"
+	"github.com/sesslog/sesslog/core/jsonline"
 )
 
-// Examine reads the files of a session of d. If d is not an Examiner, its main
-// file is read as core.Decoder does, and entries count as messages.
+// Examine reads the files of a session of d. If d is not an Examiner, its main file
+// is examined by what d tells of entries. Messages are then the entries with what
+// users, models, tools and extensions say to the model.
 func Examine(d core.Dialect, main string, files map[string][]byte, join bool) (Examination, error) {
 	if x, ok := d.(Examiner); ok {
 		return x.Examine(main, files, join)
 	}
-	f, err := d.File(files[main])
+	data := files[main]
+	f, err := d.File(data)
 	if err != nil {
 		return Examination{}, err
 	}
-	x := Examination{File: main}
-	x.examineSkipped(f, files[main])
-	path, err := d.Path(f.Entries, d.Leaf(f.Entries))
-	if err != nil {
-		return Examination{}, err
+	x := Examination{File: main, Messages: messagesIn(d, f.Entries)}
+	lines := bytes.SplitAfter(bytes.TrimPrefix(data, []byte("\ufeff")), []byte("\n"))
+	x.examineSkipped(f, lines)
+	seen := x.examineReading(d, f, data)
+	if len(x.Faults) > 0 {
+		x.writeCopy(d, f, lines)
 	}
-	x.Sent = len(path)
-	for _, e := range f.Entries {
-		if !e.Aside {
-			x.Messages++
-		}
-	}
+	faults := len(x.Faults)
 	x.examineLinks(f)
-	if len(x.Faults) == 0 {
-		x.Branches = x.Messages - x.Sent
+	if err := x.examinePath(d, seen); err != nil {
+		return x, err
+	}
+	if len(x.Faults) == faults && len(seen.Entries) == len(f.Entries) {
+		x.Branches = x.Messages - x.Sent - x.Summarized
 	}
 	return x, nil
 }
 
-// examineSkipped names the lines that are not entries. The copy has the objects of
-// glued lines on lines of their own.
-func (x *Examination) examineSkipped(f *core.File, data []byte) {
-	if len(f.Skipped) == 0 {
-		return
+// messagesIn returns how many of es are messages.
+func messagesIn(d core.Dialect, es []core.Entry) (n int) {
+	for _, e := range es {
+		if !e.Aside && slices.ContainsFunc(d.Read(e), func(it item.Item) bool { return it.Kind == item.Message || it.Kind == item.Note }) {
+			n++
+		}
 	}
-	lines := bytes.SplitAfter(data, []byte("\n"))
+	return n
+}
+
+// examineReading returns f as the agent of d reads it, and names what it does not read.
+func (x *Examination) examineReading(d core.Dialect, f *core.File, data []byte) *core.File {
+	a, ok := d.(AgentReader)
+	if !ok {
+		return f
+	}
+	seen, err := a.AgentFile(data)
+	if err != nil {
+		reason := strings.TrimSuffix(err.Error(), ": "+core.ErrInvalid.Error())
+		x.Faults = append(x.Faults, Fault{Kind: Refused, Text: "the agent does not open the file: " + reason})
+		return &core.File{}
+	}
+	read := map[string]bool{}
+	for _, e := range seen.Entries {
+		read[string(e.Line)] = true
+	}
+	for i, e := range f.Entries {
+		if !read[string(e.Line)] && i < len(f.Lines) {
+			x.Faults = append(x.Faults, Fault{Kind: EndsInside, Line: f.Lines[i], Text: "the agent ends it at U+0085, U+2028 or U+2029 within, and does not read it"})
+		}
+	}
+	return seen
+}
+
+// examineSkipped names the lines that are not entries. The objects of glued lines are
+// put on lines of their own in lines, and other such lines are removed. A line may hold
+// an entry and text after it.
+func (x *Examination) examineSkipped(f *core.File, lines [][]byte) {
+	hold := map[int]bool{}
+	for _, n := range f.Lines {
+		hold[n] = true
+	}
 	for _, bad := range f.Skipped {
 		fault := Fault{Kind: BadLine, Line: bad.Line, Text: bad.Error}
 		if i := bad.Line - 1; i >= 0 && i < len(lines) {
 			if parts := glued(lines[i]); parts != nil {
-				fault = Fault{Kind: GluedLines, Line: bad.Line, Text: fmt.Sprintf("it holds %d lines", len(parts)), Repair: ByCopy}
+				fault.Kind, fault.Text = GluedLines, fmt.Sprintf("it holds %d lines", len(parts))
 				lines[i] = append(bytes.Join(parts, []byte("\n")), '\n')
-				x.Copy = []byte{} // made below
+			} else if !hold[bad.Line] {
+				lines[i] = nil
 			}
 		}
 		x.Faults = append(x.Faults, fault)
 	}
-	if x.Copy != nil {
-		x.Copy = bytes.Join(lines, nil)
+}
+
+// writeCopy makes the copy of a file with these lines, if its agent reads more of that.
+func (x *Examination) writeCopy(d core.Dialect, f *core.File, lines [][]byte) {
+	data := jsonline.EscapeSeparators(bytes.Join(lines, nil))
+	again, err := d.File(data)
+	if a, ok := d.(AgentReader); ok && err == nil {
+		again, err = a.AgentFile(data)
 	}
+	if err != nil {
+		return
+	}
+	repairs := len(again.Entries) > len(f.Entries)
+	for i := range x.Faults {
+		switch x.Faults[i].Kind {
+		case Refused, EndsInside:
+			repairs = true
+		case GluedLines:
+		default:
+			continue
+		}
+		x.Faults[i].Repair = ByCopy
+	}
+	if repairs {
+		x.Copy = data
+	}
+}
+
+// examinePath counts the messages of f on the way to its leaf that are sent.
+func (x *Examination) examinePath(d core.Dialect, f *core.File) error {
+	path, err := d.Path(f.Entries, d.Leaf(f.Entries))
+	if err != nil {
+		return err
+	}
+	from := x.beginOfContext(d, path)
+	x.Summarized = messagesIn(d, path[:from])
+	x.Sent = messagesIn(d, path[from:])
+	return nil
+}
+
+// beginOfContext returns the index of the first entry of path that is sent.
+func (x *Examination) beginOfContext(d core.Dialect, path []core.Entry) int {
+	if w, ok := d.(core.Windower); ok {
+		if _, from, ok := w.Window(path); ok {
+			return from
+		}
+	}
+	for at := len(path) - 1; at >= 0; at-- {
+		for _, it := range d.Read(path[at]) {
+			if it.Kind != item.Compaction {
+				continue
+			}
+			if from := slices.IndexFunc(path[:at], func(e core.Entry) bool { return it.Target != "" && e.ID == it.Target }); from >= 0 {
+				return from
+			}
+			if it.Target != "" && it.Target != path[at].ID {
+				x.Faults = append(x.Faults, Fault{Kind: LostSegment, Text: fmt.Sprintf("what the last compaction kept, from %.64q on, is not before it", it.Target)})
+			}
+			return at
+		}
+	}
+	return 0
 }
 
 // glued returns the JSON objects of a line if it consists of several.

@@ -87,7 +87,7 @@ var opMutations = []mutation{
 	},
 	{
 		"op_entries/OP-16", "a meta is not stored", "core/dialect/operator/meta.go",
-		"line, err := withMember(e.Line, \"meta\", jsonl.EscapeSeparators(v))", "line, err := withMember(e.Line, \"-\", jsonl.EscapeSeparators(v))",
+		"line, err := withMember(e.Line, \"meta\", jsonline.EscapeSeparators(v))", "line, err := withMember(e.Line, \"-\", jsonline.EscapeSeparators(v))",
 	},
 	{
 		"op_entries/OP-29", "the first level holds", "core/dialect/operator/context.go",

@@ -49,6 +49,21 @@ func (d Dialect) File(data []byte) (*core.File, error) {
 	return f, nil
 }
 
+// AgentFile implements optional.AgentReader: omp fails at a line null, and at a message
+// without a message.
+func (d Dialect) AgentFile(data []byte) (*core.File, error) {
+	for n, line := range jsonl.Numbered(data) {
+		if string(bytes.TrimSpace(line)) == "null" {
+			return nil, fmt.Errorf("line %d is null: %w", n, core.ErrInvalid)
+		}
+	}
+	f, err := d.File(data)
+	if err != nil {
+		return nil, err
+	}
+	return f, jsonl.CheckMessages(f.Entries)
+}
+
 func sameLine(a, b core.Entry) bool { return bytes.Equal(a.Line, b.Line) }
 
 // headerWithin is how far into a file Detect looks.

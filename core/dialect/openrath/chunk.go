@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 	"github.com/sesslog/sesslog/core/jsonline"
 )
@@ -127,5 +126,5 @@ func (c Chunk) Line(index int) []byte {
 // appendBody appends kind and payload as members.
 func (c Chunk) appendBody(b []byte) []byte {
 	b = appendMember(b, "kind", quoted(string(c.kind)))
-	return append(append(b, `, "payload": `...), jsonl.EscapeSeparators([]byte(c.payload))...)
+	return append(append(b, `, "payload": `...), jsonline.EscapeSeparators([]byte(c.payload))...)
 }

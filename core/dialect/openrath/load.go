@@ -1,11 +1,13 @@
 package openrath
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
+	"github.com/sesslog/sesslog/core/jsonline"
 )
 
 // A Loaded is a session as a file has it.
@@ -38,6 +40,18 @@ func (d Dialect) Load(path string, data []byte) (Loaded, error) {
 	l, err := FromEntries(r.file.Header, r.file.Entries)
 	l.Path = path
 	return l, err
+}
+
+// AgentFile implements optional.AgentReader: OpenRath refuses a file with a line that it
+// cannot read, and ends lines at more characters.
+func (d Dialect) AgentFile(data []byte) (*core.File, error) {
+	if bytes.HasPrefix(data, jsonl.ByteOrderMark) {
+		return nil, jsonl.ErrMarked
+	}
+	if _, err := d.Load("line", jsonline.EndAtSeparators(data)); err != nil {
+		return nil, err
+	}
+	return d.File(data)
 }
 
 // LoadEither loads the final file of a session if there is one, and otherwise

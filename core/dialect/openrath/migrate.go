@@ -8,8 +8,8 @@ import (
 	"strconv"
 
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
+	"github.com/sesslog/sesslog/core/jsonline"
 )
 
 // A Migration turns a record of one schema version, a JSON object, into one of
@@ -76,7 +76,7 @@ func (m *Migrations) header(line []byte, from int) ([]byte, error) {
 	}
 	o.Set("schema_version", strconv.AppendInt(nil, Version, 10))
 	text, err := o.Append(nil)
-	return spaced(nil, jsonl.EscapeSeparators(text)), err
+	return spaced(nil, jsonline.EscapeSeparators(text)), err
 }
 
 // chunk returns a chunk of a file that was of the version from. A version

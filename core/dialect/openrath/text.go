@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
+	"github.com/sesslog/sesslog/core/jsonline"
 )
 
 // spaced appends v, which is valid JSON, in the style of Python's json.dumps:
@@ -41,7 +41,7 @@ func spaced(dst, v []byte) []byte {
 // sets it. value is valid JSON, and its line separators become escapes.
 func appendMember(dst []byte, name string, value []byte) []byte {
 	dst = append(append(append(dst, `, "`...), name...), `": `...)
-	return spaced(dst, jsonl.EscapeSeparators(value))
+	return spaced(dst, jsonline.EscapeSeparators(value))
 }
 
 func quoted(s string) []byte { return jsjson.AppendString(nil, s) }

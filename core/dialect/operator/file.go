@@ -9,6 +9,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
+	"github.com/sesslog/sesslog/core/jsonline"
 )
 
 // File reads a session file. Lines end only at "\n". Empty lines are left out,
@@ -28,6 +29,11 @@ func (Dialect) File(data []byte) (*core.File, error) {
 		return nil, r.noSession()
 	}
 	return r.file, nil
+}
+
+// AgentFile implements optional.AgentReader: Operator ends lines at more characters.
+func (d Dialect) AgentFile(data []byte) (*core.File, error) {
+	return d.File(jsonline.EndAtSeparators(data))
 }
 
 // A reader makes a file of lines.

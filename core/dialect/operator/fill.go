@@ -38,8 +38,8 @@ func (Dialect) Fill(line []byte, f core.Fields) (core.Entry, error) {
 		tokens = []byte("0")
 	}
 	return readEntry(jsonl.Complete(line,
-		jsonl.Member{Name: "id", Value: jsonl.EscapeSeparators(jsonl.Quoted(f.ID))},
+		jsonl.Member{Name: "id", Value: jsonline.EscapeSeparators(jsonl.Quoted(f.ID))},
 		jsonl.Member{Name: "timestamp", Value: when},
-		jsonl.Member{Name: "parent_id", Value: jsonl.EscapeSeparators(jsonl.Parent(f.Parent))},
+		jsonl.Member{Name: "parent_id", Value: jsonline.EscapeSeparators(jsonl.Parent(f.Parent))},
 		jsonl.Member{Name: "tokens_before", Value: tokens}))
 }

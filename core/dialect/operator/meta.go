@@ -12,6 +12,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
+	"github.com/sesslog/sesslog/core/jsonline"
 )
 
 var metaMembers = []string{"reply_to", "channel_message_id", "attachments", "reactions"}
@@ -37,7 +38,7 @@ func WithMeta(e core.Entry, meta json.RawMessage) (core.Entry, error) {
 			return core.Entry{}, fmt.Errorf("the meta of a message has no member %.64q: %w", name, core.ErrInvalid)
 		}
 	}
-	line, err := withMember(e.Line, "meta", jsonl.EscapeSeparators(v))
+	line, err := withMember(e.Line, "meta", jsonline.EscapeSeparators(v))
 	if err != nil {
 		return core.Entry{}, err
 	}
@@ -108,7 +109,7 @@ func react(reactions jsjson.Value, emoji string) (list []byte, there bool) {
 		}
 		list = append(append(list, item...), ',')
 	})
-	return jsonl.EscapeSeparators(append(jsjson.AppendString(list, emoji), ']')), there
+	return jsonline.EscapeSeparators(append(jsjson.AppendString(list, emoji), ']')), there
 }
 
 // withMember returns the object in line with the value of the member called

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
+	"github.com/sesslog/sesslog/core/jsonline"
 )
 
 // NewHeader makes a header of version 3, in Operator's order of members. A
@@ -20,7 +21,7 @@ func (Dialect) NewHeader(f core.HeaderFields) []byte {
 	if f.Parent != "" {
 		b = jsonl.AppendMember(b, "parent_session", f.Parent)
 	}
-	return jsonl.EscapeSeparators(append(b, '}'))
+	return jsonline.EscapeSeparators(append(b, '}'))
 }
 
 // NewLabel makes a line that labels target, or clears its label if label is
@@ -30,7 +31,7 @@ func (Dialect) NewLabel(target, label string) []byte {
 	if label != "" {
 		b = jsonl.AppendMember(b, "label", label)
 	}
-	return jsonl.EscapeSeparators(append(jsonl.AppendMember(b, "target_id", target), '}'))
+	return jsonline.EscapeSeparators(append(jsonl.AppendMember(b, "target_id", target), '}'))
 }
 
 // NewName makes a line that names the session. The name is stored unchanged and
@@ -40,5 +41,5 @@ func (Dialect) NewName(name string) []byte {
 	if strings.TrimSpace(name) == "" {
 		return nil
 	}
-	return jsonl.EscapeSeparators(append(jsonl.AppendMember([]byte(`{"type":"session_info"`), "name", name), '}'))
+	return jsonline.EscapeSeparators(append(jsonl.AppendMember([]byte(`{"type":"session_info"`), "name", name), '}'))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 	"github.com/sesslog/sesslog/core/item"
+	"github.com/sesslog/sesslog/core/jsonline"
 	"github.com/sesslog/sesslog/core/newid"
 )
 
@@ -74,7 +75,7 @@ func (d Dialect) Write(it item.Item) (line []byte, lost []string) {
 	default:
 		return nil, nil
 	}
-	return jsonl.EscapeSeparators(append(w.Bytes, '}')), w.Lost
+	return jsonline.EscapeSeparators(append(w.Bytes, '}')), w.Lost
 }
 
 // A writer makes one line.

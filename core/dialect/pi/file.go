@@ -34,6 +34,23 @@ func (Dialect) File(data []byte) (*core.File, error) {
 	return f, nil
 }
 
+// AgentFile implements optional.AgentReader: pi refuses a file that begins with a
+// byte order mark, and fails at a message without a message.
+func (d Dialect) AgentFile(data []byte) (*core.File, error) {
+	if bytes.HasPrefix(data, jsonl.ByteOrderMark) {
+		return nil, jsonl.ErrMarked
+	}
+	f, err := d.File(data)
+	if err != nil {
+		return nil, err
+	}
+	path, err := d.Path(f.Entries, d.Leaf(f.Entries))
+	if err != nil {
+		return nil, err
+	}
+	return f, jsonl.CheckMessages(path)
+}
+
 // readLines returns the lines of body that are objects, with their numbers in
 // f.Lines, and the others in f.Skipped. There is at least one.
 func readLines(f *core.File, body []byte) ([]core.Entry, error) {

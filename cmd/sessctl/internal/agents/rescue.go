@@ -44,6 +44,7 @@ although they are in the file:
 - One line holds several, a line is incomplete, or two messages have one id.
 - The file that a fork continues is missing.
 - An answer of opencode ended in an error, or its message is missing.
+- The agent refuses the file, or ends a line at a character within it.
 
 rescue also names files that are too large for the agent, and those that Claude
 Code will delete soon.
@@ -178,10 +179,15 @@ func (a app) examineBelow(ctx context.Context, root follow.Root, f rescueFlags) 
 			return
 		}
 		src, err := a.Find(ctx, path)
-		if err == nil {
+		switch {
+		case err == nil:
 			rel = filepath.ToSlash(rel)
 			add(src.File.Rules, rel, map[string][]byte{rel: src.File.Data})
-		} else if !errors.Is(err, core.ErrInvalid) {
+		case errors.Is(err, core.ErrInvalid): // its header may be damaged
+			p := &examinedSession{Agent: root.Dialect, Path: path, Error: strings.TrimSuffix(strings.TrimPrefix(err.Error(), path+": "), ": "+core.ErrInvalid.Error())}
+			p.Faults = cli.NotNil(p.Faults)
+			all = append(all, p)
+		default:
 			a.Notef("%v", err)
 		}
 	})
@@ -284,7 +290,10 @@ func (a app) repair(p *examinedSession, f rescueFlags) error {
 	return os.Chtimes(p.Path, time.Time{}, info.ModTime())
 }
 
-const rescueColumns = 100
+const (
+	rescueColumns = 100
+	shownFaults   = 20 // of each session
+)
 
 func (a app) printExamined(all []*examinedSession, f rescueFlags) error {
 	faulty, append, other, beyond := 0, 0, 0, 0
@@ -335,6 +344,9 @@ func (a app) printOne(p *examinedSession) error {
 	if rest, ok := strings.CutPrefix(path, home+"/"); ok && home != "" {
 		path = "~/" + rest
 	}
+	if p.Error != "" && p.Messages == 0 {
+		return a.Printf("%s\n  %s", cli.Plain(path), cli.Wrapped(cli.Plain(p.Error), rescueColumns, 2))
+	}
 	state := fmt.Sprintf("%d of %s sent", p.Sent, cli.Count(p.Messages, "message", "messages"))
 	lost := ""
 	if p.Lost > 0 {
@@ -347,12 +359,17 @@ func (a app) printOne(p *examinedSession) error {
 	if err := a.Printf("%s\n  %s", cli.Plain(path), cli.Wrapped(p.Agent+": "+state, rescueColumns, 2)); err != nil {
 		return err
 	}
-	for _, f := range p.Faults {
+	for _, f := range p.Faults[:min(len(p.Faults), shownFaults)] {
 		text := f.Text
 		if f.Line > 0 {
 			text = fmt.Sprintf("line %d: %s", f.Line, text)
 		}
 		if err := a.Printf("  %s", cli.Wrapped("- "+cli.Plain(text), rescueColumns, 4)); err != nil {
+			return err
+		}
+	}
+	if more := len(p.Faults) - shownFaults; more > 0 {
+		if err := a.Printf("  - and %d more; all are shown with: -o json", more); err != nil {
 			return err
 		}
 	}

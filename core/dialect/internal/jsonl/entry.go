@@ -48,6 +48,21 @@ func CheckEntry(e core.Entry) error {
 	return nil
 }
 
+// CheckMessages returns core.ErrInvalid for the first of es that is a message without
+// a message.
+func CheckMessages(es []core.Entry) error {
+	for _, e := range es {
+		if e.Type != "message" {
+			continue
+		}
+		var v [1]jsjson.Value
+		if err := jsjson.Pick(e.Line, []string{"message"}, v[:]); err != nil || v[0].Kind() != '{' {
+			return fmt.Errorf("entry %.64q has no message: %w", e.ID, core.ErrInvalid)
+		}
+	}
+	return nil
+}
+
 // CheckParent returns core.ErrInvalid for a line whose member name, its parent, is
 // neither an id nor null. An empty text names no entry.
 func CheckParent(line []byte, name string) error {

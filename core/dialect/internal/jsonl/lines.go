@@ -3,6 +3,7 @@ package jsonl
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -11,6 +12,10 @@ import (
 
 // ByteOrderMark is what some editors begin a file with.
 var ByteOrderMark = []byte("\uFEFF")
+
+// ErrMarked says that a file begins with ByteOrderMark, which its agent does not
+// expect.
+var ErrMarked = fmt.Errorf("it begins with a byte order mark: %w", core.ErrInvalid)
 
 // Numbered yields the lines of body, numbered from 1. Text after the last "\n"
 // is a line unless it is empty.
