@@ -40,6 +40,9 @@ func (s *State) ApplyRead(r *Record, es []Entry) error {
 	if r.Kind == KindOpen || r.Kind == KindCheckpoint || r.Kind == KindErase {
 		s.Base = r.Pos
 	}
+	if r.Kind == KindOpen || r.Kind == KindAppend {
+		s.Appended = r.Time
+	}
 	if r.Kind != KindCheckpoint {
 		s.Bytes += int64(len(r.Body))
 		s.Tail += int64(len(r.Body))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/sesslog/sesslog/core/item"
 )
@@ -32,6 +33,8 @@ type Manifest struct {
 	// Tidy says that Entry.Tidy is true for each of those lines.
 	Tidy  bool  `json:"tidy,omitempty"`
 	Bytes int64 `json:"bytes"` // State.Bytes
+	// Appended is State.Appended. Manifests of older versions lack it.
+	Appended time.Time `json:"appended,omitzero"`
 	// Written is the sum of the sizes of all snapshots, and of all changes that are
 	// objects, that were written of the session, this one included. Manifests that
 	// lack it count as the first.
@@ -75,6 +78,7 @@ func (s *State) Manifest(plain []byte, object string) *Manifest {
 		Entries:   len(s.Entries),
 		Tidy:      !slices.ContainsFunc(s.Entries, func(e Entry) bool { return !e.Tidy }),
 		Bytes:     s.Bytes,
+		Appended:  s.Appended,
 		Written:   s.Snapshot.Written + int64(len(plain)),
 		Origin:    s.Origin,
 		Heads:     heads,
@@ -168,6 +172,7 @@ func Restore(m *Manifest, plain []byte, at Pos, dialects Dialects) (*State, erro
 	s.Epoch, s.Closed, s.Deleted, s.LegalHold = m.Epoch, m.Closed, m.Deleted, m.LegalHold
 	s.Seq, s.Chain, s.Pos = m.Seq, m.Chain, at
 	s.Checkpointed, s.SnapshotSize, s.Bytes = m.Seq, m.Size, m.Bytes
+	s.Appended = m.Appended
 	s.Snapshot = m.ref()
 	return s, nil
 }

@@ -3,6 +3,7 @@ package core
 import (
 	"maps"
 	"slices"
+	"time"
 )
 
 // foldVersion names the rules of Apply. It changes when the same records would
@@ -42,7 +43,10 @@ type State struct {
 	Seq   uint64
 	Chain Chain
 	Pos   Pos // of the last record folded
-	Base  Pos // of the latest open or checkpoint record
+	// Appended is when the log stored the last record with entries, by its own clock.
+	// It is for listings. Zero if it is unknown.
+	Appended time.Time
+	Base     Pos // of the latest open or checkpoint record
 	// Checkpointed is the seq that the latest checkpoint's snapshot covers, and
 	// SnapshotSize its plain size. Bytes counts the body bytes folded since the
 	// first record, without checkpoints. Tail counts those that the snapshot

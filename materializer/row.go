@@ -45,6 +45,9 @@ func (r *rowMaker) row(st *core.State) catalog.Row {
 		Summary:  r.summarizer.Summary(st.Entries),
 	}
 	row.Closed = row.Closed || row.Summary.Closed
+	if row.Modified == "" && row.Messages > 0 && !st.Appended.IsZero() { // the agent's messages have no time
+		row.Modified = st.Appended.UTC().Format("2006-01-02T15:04:05.000Z")
+	}
 	row.Changed = row.LastChange()
 	row.Kept, row.Changes = keptOf(&st.Snapshot)
 	if string(st.ID) != st.Header.ID {

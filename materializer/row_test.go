@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -107,7 +108,7 @@ func (s *randomSession) newLine() []byte {
 
 // apply folds a record. A record that the state refuses is left out.
 func (s *randomSession) apply(kind core.Kind, body []byte) {
-	r := &core.Record{Kind: kind, Head: core.MainHead, Seq: s.st.Seq + 1, Body: body, Count: 1}
+	r := &core.Record{Kind: kind, Head: core.MainHead, Seq: s.st.Seq + 1, Body: body, Count: 1, Time: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)}
 	r.Chain = s.st.Chain.Next(r)
 	_ = s.st.Apply(r)
 }
@@ -146,6 +147,23 @@ func (s *randomSession) restored(t *testing.T) *core.State {
 		t.Fatal(err)
 	}
 	return st
+}
+
+// The chunks of OpenRath have no time. Their session counts as modified when the last of
+// them was stored, also for a node that reads a snapshot of it.
+func TestRowHasTheTimeOfAnAppendWithoutTime(t *testing.T) {
+	t.Parallel()
+	s := &randomSession{st: core.NewState("log", "s", dialect.All())}
+	s.apply(core.KindOpen, []byte(`{"dialect":"openrath"}`+"\n"+`{"record_type": "header", "schema_version": 1, "id": "01234567-89ab-4cde-8f01-23456789abcd", "created_at": "2026-01-02T03:04:05+00:00"}`))
+	if got := ViewOf(s.st).Row.Modified; got != "" {
+		t.Errorf("a session without a message was modified at %q", got)
+	}
+	s.apply(core.KindAppend, []byte(`{"record_type": "chunk", "kind": "user", "payload": {"content": "hi"}}`))
+	for _, st := range []*core.State{s.st, s.restored(t)} {
+		if got := ViewOf(st).Row.Modified; got != "2026-03-04T05:06:07.000Z" {
+			t.Errorf("modified at %q", got)
+		}
+	}
 }
 
 func TestRowOfGrowingSessionEqualsNewRow(t *testing.T) {

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -24,11 +25,13 @@ func (ns *nodes) leave(at uint32) { ns.turn(at, at+1) }
 // switched already.
 func (ns *nodes) turn(at, to uint32) { ns.at.CompareAndSwap(at, to) }
 
-// send sends a request to a node, and to the next node if that may help.
+// send sends a request to a node, and to the next node if that may help. If none
+// serves it, the error is that of a node that responded, if any did.
 func (c *Client) send(ctx context.Context, method, path string, q url.Values, h http.Header, body io.Reader, size int64) (*http.Response, error) {
 	if c.nodes == nil {
 		return c.sendTo(ctx, c.Base, method, path, q, h, body, size)
 	}
+	var said error
 	for left := len(c.nodes.urls); ; left-- {
 		at := c.nodes.at.Load()
 		base := c.nodes.urls[int(at)%len(c.nodes.urls)]
@@ -37,8 +40,14 @@ func (c *Client) send(ctx context.Context, method, path string, q url.Values, h 
 			return r, err
 		}
 		c.nodes.leave(at)
-		if left == 1 || ctx.Err() != nil || errors.Is(err, core.ErrUncertain) || !rewound(body, err) {
+		if errors.Is(err, core.ErrUncertain) {
 			return nil, err
+		}
+		if _, responded := errors.AsType[*Error](err); responded {
+			said = err
+		}
+		if left == 1 || ctx.Err() != nil || !rewound(body, err) {
+			return nil, cmp.Or(said, err)
 		}
 	}
 }

@@ -45,7 +45,7 @@ func TestCallerChoosesProfile(t *testing.T) {
 	}
 	for _, rest := range []string{"", "/tree", "/context"} {
 		r, body := n.request(t, "GET", "/v1/sessions/session-one"+rest+"?profile=vim", "")
-		if r.StatusCode != 400 || !strings.Contains(body, "operator, pi, pi@0.73") {
+		if r.StatusCode != 400 || !strings.Contains(body, "operator, operator@request, pi, pi@0.73") {
 			t.Errorf("%s: %d %s", rest, r.StatusCode, body)
 		}
 	}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"net/http"
 
 	"github.com/sesslog/sesslog/api"
@@ -45,12 +46,16 @@ func (s *Server) repair(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if yes := r.URL.Query().Get("acceptLoss"); yes == "true" {
+	accepts := r.URL.Query().Get("acceptLoss") == "true"
+	if accepts {
 		if err := s.verifier().AcceptLoss(r.Context(), id); err != nil {
 			return err
 		}
 	}
 	left, repaired, err := s.verifier().Repair(r.Context(), id)
+	if accepts && errors.Is(err, core.ErrNotFound) { // only snapshots proved it
+		left, err = &report.Verification{Session: id, Problems: []report.Problem{}}, nil
+	}
 	if err != nil {
 		return s.missing(id, err)
 	}

@@ -34,6 +34,7 @@ var table = []Profile{
 	{Name: "claude", Dialect: claude.Dialect{}, family: "claude"},
 	{Name: "omp", Dialect: omp.Dialect{}, family: "pi"},
 	{Name: "operator", Dialect: operator.Dialect{}, family: "operator"},
+	{Name: "operator@request", Dialect: operator.Dialect{Request: true}, family: "operator"},
 	{Name: "pi", Dialect: pi.Dialect{}, family: "pi"},
 	{Name: "pi@1.5", Dialect: pi.Dialect{}, family: "pi"},
 	{Name: "pi@0.73", Dialect: pi.Dialect{V073: true}, family: "pi"},

@@ -35,7 +35,7 @@ func TestUnknownProfileListsKnownOnes(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"vim", "PI", "pi@", "pi@2", " pi", strings.Repeat("x", 1000)} {
 		_, err := dialect.NamedProfile(name)
-		if !errors.Is(err, core.ErrInvalid) || !strings.Contains(err.Error(), "operator, pi, pi@0.73") || len(err.Error()) > 300 {
+		if !errors.Is(err, core.ErrInvalid) || !strings.Contains(err.Error(), "operator, operator@request, pi, pi@0.73") || len(err.Error()) > 300 {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

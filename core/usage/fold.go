@@ -49,22 +49,26 @@ func (f *Fold) Add(es ...core.Entry) {
 }
 
 // Note adds what the entry with the id entry reports. The id is empty if the
-// entry is on no path.
+// entry is on no path. Files can have an entry twice; it is one answer.
 func (f *Fold) Note(entry string, uses ...Use) {
-	for _, u := range uses {
-		at, known := f.answers[u.Answer]
-		if known = known && u.Answer != ""; known {
+	for i, u := range uses {
+		answer := u.Answer
+		if answer == "" && entry != "" && i == 0 {
+			answer = "entry " + entry
+		}
+		at, known := f.answers[answer]
+		if known = known && answer != ""; known {
 			f.replace(at, u)
 		} else {
 			at = len(f.uses)
 			f.uses = append(f.uses, u)
 			f.count(&u, 1)
 		}
-		if u.Answer != "" && !known {
+		if answer != "" && !known {
 			if f.answers == nil {
 				f.answers = map[string]int{}
 			}
-			f.answers[u.Answer] = at
+			f.answers[answer] = at
 		}
 		if entry != "" {
 			f.reports = append(f.reports, report{entry, at})

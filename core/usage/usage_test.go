@@ -33,6 +33,23 @@ func answer(id, parent, model string, n int) string {
 		id, parent, model, n, n, n)
 }
 
+// Files of pi 0.73 can have an entry twice.
+func TestRepeatedEntryCountsOnce(t *testing.T) {
+	t.Parallel()
+	d := dialect.All()["pi"]
+	es := entries(t, d, answer("a", "", "claude", 1), answer("a", "", "claude", 1), answer("b", "a", "claude", 2))
+	f := usage.NewFold(d, core.Header{})
+	f.Add(es...)
+	path, err := d.Path(es, core.LeafAt("b"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := f.Report([]usage.Head{{Name: "main", Path: path}}, nil)
+	if r.Answers != 2 || r.Input != 3 || r.Heads[0].Answers != 2 || r.Heads[0].Input != 3 {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestUsageIsSummedPerBranchAndModel(t *testing.T) {
 	t.Parallel()
 	d := dialect.All()["pi"]

@@ -168,7 +168,7 @@ func (d *Doctor) corrupt(ctx context.Context, f *finder) (string, error) {
 	}
 	left := g.Corrupt()
 	for _, c := range left {
-		f.add(report.Danger, string(c.Session), "it is corrupt: "+c.Why, "sessctl verify --repair "+string(c.Session))
+		f.addTreatable(report.Danger, string(c.Session), "it is corrupt: "+c.Why, "sessctl verify --repair "+string(c.Session), d.repair(c.Session))
 	}
 	return count(len(left), "session was", "sessions were") + " found to be corrupt since the node started", nil
 }

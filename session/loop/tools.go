@@ -170,7 +170,16 @@ func (l *Loop) again(ctx context.Context, t *Tool, c Call) (bool, error) {
 	return l.c.Ask(ctx, c)
 }
 
-func failed(err error) job { return job{text: ErrorText(err)} }
+// failed is the job of a call that does not run because of err. The methods of an
+// error can panic.
+func failed(err error) (j job) {
+	defer func() {
+		if v := recover(); v != nil {
+			j = job{text: ErrorText(&Panic{v})}
+		}
+	}()
+	return job{text: ErrorText(err)}
+}
 
 func isObject(arguments string) bool {
 	var o map[string]json.RawMessage

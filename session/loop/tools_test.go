@@ -37,13 +37,16 @@ func TestErrorRows(t *testing.T) {
 	keyless := tool("keyless", loop.Repeat, nil)
 	keyless.Run = ok.Run
 	keyless.Key = func(loop.Call) (string, error) { return "", &RuntimeError{"no key"} }
+	mute := tool("mute", loop.Repeat, nil)
+	mute.Run = ok.Run
+	mute.Key = func(loop.Call) (string, error) { var none *RuntimeError; return "", none } // its Error panics
 	long := strings.Repeat("x", 2001)
-	l := started(t, loop.Config{Tools: []loop.Tool{ok, boom, failure, panics, keyless}, Model: &script{replies: []loop.Reply{calls(
+	l := started(t, loop.Config{Tools: []loop.Tool{ok, boom, failure, panics, keyless, mute}, Model: &script{replies: []loop.Reply{calls(
 		loop.Call{ID: "1", Name: "noop", Arguments: "{"},
 		loop.Call{ID: "2", Name: "noop", Arguments: ""},
 		loop.Call{ID: "3", Name: "noop", Arguments: "[1]"},
 		loop.Call{ID: "4", Name: "noop", Arguments: long},
-		call("5", "ghost"), call("6", "boom"), call("7", "io"), call("8", "panics"), call("9", "keyless"), call("10", "noop"),
+		call("5", "ghost"), call("6", "boom"), call("7", "io"), call("8", "panics"), call("9", "keyless"), call("10", "mute"), call("11", "noop"),
 	), says("done")}}})
 	run(t, l)
 	testkit.Equal(t, "results", []string{
@@ -56,6 +59,7 @@ func TestErrorRows(t *testing.T) {
 		`{"ok": false, "error_kind": "io", "message": "n\u00f6pe \ud83d\ude00", "detail": "` + strings.Repeat(`\u00e9`, 4000) + `...(truncated)"}`,
 		`{"ok": false, "error_kind": "tool_execution_exception", "message": "Panic: at the disco", "detail": "Panic"}`,
 		`{"ok": false, "error_kind": "tool_execution_exception", "message": "RuntimeError: no key", "detail": "RuntimeError"}`,
+		`{"ok": false, "error_kind": "tool_execution_exception", "message": "Panic: runtime error: invalid memory address or nil pointer dereference", "detail": "Panic"}`,
 		`{"ok": true, "é": null}`,
 	}, results(l))
 }

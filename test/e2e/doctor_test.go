@@ -55,7 +55,7 @@ func TestDoctorReportsAndRepairs(t *testing.T) {
 		t.Errorf("status: %+v, %v", st, err)
 	}
 	fixed := examine(true)
-	if !slices.ContainsFunc(fixed.Findings, func(f report.Finding) bool { return f.Repaired }) {
+	if !slices.ContainsFunc(fixed.Findings, func(f report.Finding) bool { return f.Repaired }) || worst(fixed) != report.Note {
 		t.Errorf("not repaired: %+v", fixed.Findings)
 	}
 	if r := examine(false); worst(r) != report.Note {
@@ -65,6 +65,40 @@ func TestDoctorReportsAndRepairs(t *testing.T) {
 		t.Errorf("status after the repair: %+v, %v", st, err)
 	}
 	intact(t, c, id)
+}
+
+// A session may be proved by a snapshot alone.
+func TestLossOfUnknownSessionCanBeAccepted(t *testing.T) {
+	t.Parallel()
+	node := harness.StartNode(t)
+	c := node.Client()
+	id := importFile(t, c, harness.NewFile(t, harness.Shape{Turns: 5}))
+	if _, err := c.Checkpoint(harness.Timeout(t), id); err != nil {
+		t.Fatal(err)
+	}
+	node.Terminate(t)
+	kept, err := filepath.Glob(filepath.Join(node.Data, "blobs", "snapshots", "*", id))
+	if err != nil || len(kept) != 1 {
+		t.Fatal(kept, err)
+	}
+	const ghost = "ghost-session-9"
+	if err := os.CopyFS(filepath.Join(filepath.Dir(kept[0]), ghost), os.DirFS(kept[0])); err != nil {
+		t.Fatal(err)
+	}
+	node.Start(t)
+	host := harness.NewHost(t, node)
+	harness.Await(t, "the loss", func() error {
+		if r := host.Sessctl(t, "doctor"); r.Code != 8 || !strings.Contains(r.Out, "--accept-loss "+ghost) {
+			return fmt.Errorf("sessctl doctor: %s", r)
+		}
+		return nil
+	})
+	if r := host.Sessctl(t, "verify", "--accept-loss", ghost); r.Code != 0 {
+		t.Errorf("sessctl verify --accept-loss: %s", r)
+	}
+	if r := host.Sessctl(t, "doctor"); strings.Contains(r.Out, "--accept-loss "+ghost) {
+		t.Errorf("sessctl doctor: %s", r)
+	}
 }
 
 func TestDoctorNamesCorruptSnapshots(t *testing.T) {

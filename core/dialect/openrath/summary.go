@@ -9,8 +9,8 @@ import (
 )
 
 // Summary counts the chunks. First is the text of the first user chunk.
-// Modified is when the session was closed, or else when it was made, because
-// chunks have no time. Usage is that of the trailer, or else of the header. A
+// Modified is when the session was closed, or else unknown, because chunks have no
+// time. Usage is that of the trailer, or else of the header. A
 // trailer closes the session.
 func (d Dialect) Summary(h core.Header, es []core.Entry) display.Summary {
 	return d.Summarizer(h).Summary(es)
@@ -49,12 +49,9 @@ func (s *summarizer) Summary(es []core.Entry) display.Summary {
 	}
 	s.read = len(es)
 	sum := s.summary
-	sum.Modified = sum.Created
 	if t, ok := trailerOf(s.trailer); ok {
 		sum.Closed = true
-		if at := asISO(t.closed); at != "" {
-			sum.Modified = at
-		}
+		sum.Modified = asISO(t.closed)
 		if t.usage != nil {
 			sum.Usage = item.Usage{Input: t.usage.Prompt, Output: t.usage.Completion}
 		}

@@ -24,7 +24,11 @@ func (d Dialect) Context(es []core.Entry, leaf core.Leaf) (json.RawMessage, erro
 	c := conversation{text: append(make([]byte, 0, sizeOf(path)), `{"messages":[`...)}
 	steps, last := readPath(path)
 	c.messages(steps, last)
-	return c.settings(steps), nil
+	built := c.settings(steps)
+	if d.Request {
+		return Usable(built)
+	}
+	return built, nil
 }
 
 // sizeOf is about how long the messages of es will be.

@@ -8,7 +8,11 @@ import (
 
 // A Dialect is the dialect of Operator. It keeps no state and is
 // safe for concurrent use.
-type Dialect struct{ frame.Base }
+type Dialect struct {
+	frame.Base
+	// Request makes Context return what Usable leaves of it.
+	Request bool
+}
 
 var (
 	_ core.Dialect       = Dialect{}

@@ -23,7 +23,8 @@ func modelInputCmd(a app) *cobra.Command {
 		Short: "Show what the session's agent would send to its model",
 		Long: `Shows the context that the session's agent builds, by the rules of that agent,
 at a head or at an entry. With --profile it shows the context that another agent,
-or another version, would build.
+or another version, would build. For Operator, --profile operator@request leaves
+out what it builds and does not send: empty answers, and unfinished ones at the end.
 
 With -o json: exactly the object that the agent's own context builder returns
 (pi: messages, thinkingLevel, model).`,
