@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -200,31 +201,50 @@ func (s *Server) branch(w http.ResponseWriter, r *http.Request) error {
 	if head == "" {
 		head = core.MainHead
 	}
-	var line []byte
-	var done *core.Receipt
-	err = sess.View(func(st *core.State) (err error) {
-		if done = appliedBefore(st, r, q.At); done == nil {
+	for {
+		var line []byte
+		var done *core.Receipt
+		unmoved := after
+		err = sess.View(func(st *core.State) (err error) {
+			if done = appliedBefore(st, r, q.At); done != nil {
+				return nil
+			}
 			line, err = branchLine(st, head, q)
-		}
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	if done != nil {
-		return answer(w, http.StatusOK, done)
-	}
-	if line != nil {
-		rec, err := s.appendTo(r, [][]byte{line}, after)
+			if err == nil && line == nil && after == nil && recordsMoves(st.Dialect, q.At) {
+				at := st.Cursor()
+				unmoved = &at // if it moves, the branch needs an entry
+			}
+			return err
+		})
 		if err != nil {
 			return err
 		}
-		return s.appended(w, r, rec)
+		if done != nil {
+			return answer(w, http.StatusOK, done)
+		}
+		if line != nil {
+			rec, err := s.appendTo(r, [][]byte{line}, after)
+			if err != nil {
+				return err
+			}
+			return s.appended(w, r, rec)
+		}
+		err := sess.MoveAfter(r.Context(), head, r.Header.Get(api.HeaderWriter), q.At, unmoved)
+		if errors.Is(err, core.ErrConflict) && after == nil && unmoved != nil {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		return answer(w, http.StatusOK, core.Receipt{IDs: []string{}, Cursor: cursorOf(sess)})
 	}
-	if err := sess.MoveAfter(r.Context(), head, r.Header.Get(api.HeaderWriter), q.At, after); err != nil {
-		return err
-	}
-	return answer(w, http.StatusOK, core.Receipt{IDs: []string{}, Cursor: cursorOf(sess)})
+}
+
+// recordsMoves reports whether d has an entry for a move to leaf.
+func recordsMoves(d core.Dialect, leaf core.Leaf) bool {
+	id, named := leaf.ID()
+	line, _ := d.Write(item.Item{Kind: item.Leaf, Target: id})
+	return named && line != nil
 }
 
 // appliedBefore returns the answer to a request to branch from at whose entry already

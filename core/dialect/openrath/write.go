@@ -1,6 +1,7 @@
 package openrath
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/sesslog/sesslog/core/internal/jsjson"
@@ -10,10 +11,15 @@ import (
 // Write makes a chunk that says it. A summary and an extension's note become
 // messages of a user. Returns nil for labels, names, changes of model, level,
 // mode and channel, leaves and an extension's data, which a chunk cannot
-// represent.
+// represent, and for an answer without texts and calls, which a model refuses.
 func (Dialect) Write(it item.Item) (line []byte, lost []string) {
 	var w writer
 	var c Chunk
+	if it.Kind == item.Message && it.Role == item.RoleAssistant && !slices.ContainsFunc(it.Blocks, isSaid) {
+		it.Model = "" // it need not be named
+		_ = w.answer(&it)
+		return nil, append(w.lost, "an answer without text")
+	}
 	switch it.Kind {
 	case item.Message:
 		c = w.message(&it)
@@ -29,6 +35,9 @@ func (Dialect) Write(it item.Item) (line []byte, lost []string) {
 	}
 	return append(c.appendBody([]byte(`{"record_type": "chunk"`)), '}'), w.lost
 }
+
+// isSaid reports whether OpenRath can represent b in an answer.
+func isSaid(b item.Block) bool { return b.Kind == item.BlockText || b.Kind == item.BlockCall }
 
 // A writer makes a chunk and notes what gets lost.
 type writer struct{ lost []string }

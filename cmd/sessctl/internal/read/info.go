@@ -143,7 +143,7 @@ func memberWords(name string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// ownText returns a value as text, with the names of members as words. It is empty for null.
+// ownText returns a value as text. It is empty for null.
 func ownText(v jsontext.Value, depth int) string {
 	var parts []string
 	switch v.Kind() {
@@ -156,8 +156,10 @@ func ownText(v jsontext.Value, depth int) string {
 		if depth > 0 {
 			break
 		}
-		_ = jsonline.Members(v, func(name string, v jsontext.Value) {
-			parts = append(parts, cli.Join(" ", memberWords(name), ownText(v, depth+1)))
+		_ = jsonline.Members(v, func(name string, v jsontext.Value) { // the names may be data, such as roles
+			if text := ownText(v, depth+1); text != "" {
+				parts = append(parts, name+" "+text)
+			}
 		})
 		return strings.Join(parts, ", ")
 	case '[':
