@@ -107,6 +107,7 @@ func (s *Session) put(ctx, retryCtx context.Context, r *core.Record) (stored boo
 		case err == nil:
 			s.recordStored(began)
 			r.Pos, r.After = pos, s.end.pos
+			r.Time = s.ss.cfg.Now().UTC() // the log does not tell its own; other readers have that
 			return true, s.foldRead(r, es)
 		case errors.Is(err, core.ErrConflict):
 			if cerr := s.catchUp(retryCtx); cerr != nil {

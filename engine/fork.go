@@ -115,6 +115,9 @@ func (ss *Sessions) copyOf(st *core.State, f fork, leaf core.Leaf) (b CreateRequ
 	default:
 		es, err = st.Dialect.Path(st.Entries, leaf)
 	}
+	if err == nil && !f.Whole {
+		err = tree.CheckEnd(st.Dialect, es)
+	}
 	if err != nil {
 		return b, err
 	}

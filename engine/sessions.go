@@ -202,7 +202,7 @@ func (ss *Sessions) create(ctx context.Context, b CreateRequest) (*Session, erro
 	st := core.NewState(ss.cfg.Log.Name(), b.ID, ss.cfg.Dialects)
 	r := &core.Record{
 		Kind: core.KindOpen, Seq: 1, Head: core.MainHead, Writer: ss.cfg.NewID(),
-		Count: len(b.Entries), Body: body,
+		Count: len(b.Entries), Body: body, Time: ss.cfg.Now().UTC(),
 	}
 	r.Chain = st.Chain.Next(r)
 	if err := st.Apply(r); err != nil { // before it is stored, so that the log has only valid records

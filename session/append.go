@@ -121,7 +121,7 @@ func (s *Session) line(it item.Item) (line []byte, model bool, err error) {
 	model = slices.Contains(lost, item.LostModel)
 	lost = slices.DeleteFunc(slices.Clone(lost), func(what string) bool { return what == item.LostModel })
 	if len(lost) > 0 {
-		return nil, false, fmt.Errorf("a %s session cannot represent this in a %s: %s: %w", s.d.Name(), it.Kind, strings.Join(lost, ", "), core.ErrInvalid)
+		return nil, false, fmt.Errorf("sessions of %s cannot represent this in a %s: %s: %w", s.d.Name(), it.Kind, strings.Join(lost, ", "), core.ErrInvalid)
 	}
 	return line, model, nil
 }

@@ -71,6 +71,9 @@ func (s *Session) Branched(ctx context.Context, leaf core.Leaf, o Options) (*Ses
 		return nil, err
 	}
 	path, err := tree.CopyPath(s.d, s.Header(), es, at)
+	if err == nil {
+		err = tree.CheckEnd(s.d, path)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("branch of session %s: %w", s.id, err)
 	}

@@ -122,7 +122,7 @@ func (s *Server) logAccess(r *http.Request, who caller, code string) {
 	if !s.cfg.Access {
 		return
 	}
-	args := []any{"request", RequestID(r.Context()), "who", cmp.Or(who.name, "nobody asked"), "call", r.Pattern, "from", r.RemoteAddr}
+	args := []any{"request", RequestID(r.Context()), "who", cmp.Or(who.name, "-"), "call", r.Pattern, "from", r.RemoteAddr}
 	if id, err := core.ParseSessionID(r.PathValue("id")); err == nil {
 		args = append(args, "session", id)
 	}

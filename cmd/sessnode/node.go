@@ -236,10 +236,8 @@ func (n *node) openServer(ctx context.Context) (err error) {
 	})
 	n.tokens = tokenstore.New(n.js, n.log.Name(), replicasOf(n.cfg), n.logger)
 	n.tokens.FlushWith(n.broker.durable(n.cfg.NATS))
-	if n.cfg.Closed() { // create the bucket now, while this node has the permission
-		if err := n.tokens.Init(ctx); err != nil {
-			n.logger.Warn("the log's tokens cannot be read yet", "err", err)
-		}
+	if err := n.initTokens(ctx); err != nil {
+		n.logger.Warn("the log's tokens cannot be read yet", "err", err)
 	}
 	api := n.apiConfig()
 	if api.Prices, err = pricesIn(n.cfg.Prices); err != nil {
@@ -250,6 +248,22 @@ func (n *node) openServer(ctx context.Context) (err error) {
 		Log: n.log, Sessions: n.sessions, Cache: n.cache, Materializer: n.materializer, Directory: n.directory.index,
 		Blobs: n.blobs, Server: n.server, Store: n.store.lastError, Conn: n.broker.metrics(), Broker: n.broker.stats(),
 	})
+	return nil
+}
+
+// initTokens creates the log's bucket of tokens now, while this node may have the
+// permission: on an external NATS, later nodes may have fewer, and need it as soon as
+// there is a token. An open node does not wait for long.
+func (n *node) initTokens(ctx context.Context) error {
+	if n.cfg.Closed() {
+		return n.tokens.Init(ctx)
+	}
+	if n.broker.server != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	_ = n.tokens.Init(ctx) // it is not needed yet
 	return nil
 }
 

@@ -128,7 +128,7 @@ func or(v *float64, other float64) float64 {
 
 // Estimate sets the estimates of r by the prices p.
 func (p Prices) Estimate(r *Report) {
-	r.Prices = p.Date
+	r.Prices, r.Currency = p.Date, p.Currency
 	p.estimate(&r.Part)
 	p.estimate(&r.Inherited)
 	for i := range r.Heads {

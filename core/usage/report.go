@@ -22,6 +22,8 @@ type Report struct {
 	Agents []Named `json:"agents,omitempty"`
 	// Prices is the date of the prices of estimates; empty before Estimate.
 	Prices string `json:"prices,omitempty"`
+	// Currency is that of estimates.
+	Currency string `json:"currency,omitempty"`
 }
 
 // A Named is the part of one head, or of one sub-agent.

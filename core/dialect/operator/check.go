@@ -2,6 +2,7 @@ package operator
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -12,10 +13,8 @@ import (
 )
 
 // Check returns nil for a line that Operator reads, and otherwise an ErrInvalid
-// that says what is wrong with it. It checks the members that the type of the
-// line requires, and the role and the kinds of content of a message, and no
-// deeper. Operator refuses the same lines, with the exceptions in the package
-// comment.
+// that says what is wrong with it. Operator refuses the same lines, with the
+// exceptions in the package comment.
 func Check(line []byte) error {
 	e, err := readEntry(line)
 	if err != nil {
@@ -25,8 +24,46 @@ func Check(line []byte) error {
 		_, err = asHeader(e)
 		return err
 	}
-	_, err = read(e)
+	o, err := read(e)
+	if err != nil {
+		return err
+	}
+	content := o.Get("content")
+	if m, ok := jsonl.Nested(o.Get("message")); ok && e.Type == typeMessage {
+		if err := checkFields(e, &m, answer); err != nil {
+			return err
+		}
+		content = m.Get("contents")
+	}
+	if e.Type != typeMessage && e.Type != typeCustomMessage {
+		return nil
+	}
+	return checkBlocks(e, content)
+}
+
+// checkBlocks checks what read does not: the members of blocks.
+func checkBlocks(e core.Entry, content jsjson.Value) (err error) {
+	if content == nil {
+		return nil
+	}
+	_ = jsjson.Each(content, func(item jsjson.Value) {
+		block, ok := jsonl.Nested(item)
+		if !ok || err != nil {
+			return
+		}
+		kind, _ := blockType(&block).Text()
+		err = checkFields(e, &block, blocks[kind])
+	})
 	return err
+}
+
+func checkFields(e core.Entry, o *jsjson.Object, fields []field) error {
+	for _, f := range fields {
+		if !f.is(o.Get(f.name)) {
+			return fmt.Errorf("%s %q: %s is not %s: %w", e.Type, jsonl.Clip(e.ID, 64), f.name, f.what, core.ErrInvalid)
+		}
+	}
+	return nil
 }
 
 // Check is the function of the same name.
@@ -43,10 +80,8 @@ func read(e core.Entry) (jsjson.Object, error) {
 		return o, fmt.Errorf("entry %q is of the unknown type %q: %w", jsonl.Clip(e.ID, 64), jsonl.Clip(e.Type, 40), core.ErrInvalid)
 	}
 	for _, fields := range [][]field{everywhere, needs} {
-		for _, f := range fields {
-			if !f.is(o.Get(f.name)) {
-				return o, fmt.Errorf("%s %q: %s is not %s: %w", e.Type, jsonl.Clip(e.ID, 64), f.name, f.what, core.ErrInvalid)
-			}
+		if err := checkFields(e, &o, fields); err != nil {
+			return o, err
 		}
 	}
 	return o, nil
@@ -65,7 +100,7 @@ func flag(name string) field  { return field{name, isBoolIfAny, "true or false"}
 
 // everywhere is what all entries have in common, shapes what each type has.
 var everywhere = []field{
-	{"id", func(v jsjson.Value) bool { return v == nil || isText(v) }, "a string"},
+	{"id", isTextIfAny, "a string"},
 	may("parent_id"),
 	{"timestamp", isTime, "a number"},
 }
@@ -91,7 +126,32 @@ var shapes = map[string][]field{
 	typeChannel:       {needs("name"), may("chat_id"), may("user_id")},
 }
 
+// answer is what messages have besides role and contents, and blocks what each kind of
+// block has.
+var (
+	answer = []field{
+		{"stop_reason", isStop, "one of " + strings.Join(slices.Sorted(maps.Keys(stops)), ", ")},
+		may("error"),
+		{"usage", isObjectIfAny, "an object"},
+	}
+	blocks = map[string][]field{
+		"text":        {{"content", isTextIfAny, "a string"}},
+		"thinking":    {{"content", isTextIfAny, "a string"}, may("signature")},
+		"tool_call":   {needs("id"), needs("name"), {"args", isObjectIfAny, "an object"}},
+		"tool_result": {needs("id"), flag("is_error")},
+	}
+)
+
+func isStop(v jsjson.Value) bool {
+	reason, ok := v.Text()
+	return v.IsNullish() || ok && stops[reason] != ""
+}
+
+func isObjectIfAny(v jsjson.Value) bool { return v.IsNullish() || v.Kind() == '{' }
+
 func isText(v jsjson.Value) bool { return v.Kind() == '"' }
+
+func isTextIfAny(v jsjson.Value) bool { return v == nil || isText(v) }
 
 func isNullOrText(v jsjson.Value) bool { return v.IsNullish() || isText(v) }
 

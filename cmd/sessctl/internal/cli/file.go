@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
@@ -125,6 +126,10 @@ func (a *App) NoteSkipped(f *SessionFile) {
 	}
 }
 
+func hasEntry(es []core.Entry, id string) bool {
+	return slices.ContainsFunc(es, func(e core.Entry) bool { return e.ID == id })
+}
+
 // View returns the leaf that v names in f.
 func (f *SessionFile) View(v ViewFlags) (core.Leaf, error) {
 	if v.head != "" && v.head != core.MainHead {
@@ -132,7 +137,11 @@ func (f *SessionFile) View(v ViewFlags) (core.Leaf, error) {
 	}
 	switch v.leaf {
 	case "":
-		return f.Rules.Leaf(f.Entries), nil
+		leaf := f.Rules.Leaf(f.Entries)
+		if id, named := leaf.ID(); named && !hasEntry(f.Entries, id) { // a leaf entry of Operator can name any
+			leaf = core.NoLeaf
+		}
+		return leaf, nil
 	case NullLeaf:
 		return core.NoLeaf, nil
 	}

@@ -121,7 +121,11 @@ func addOwn(g *cli.Grid, own json.RawMessage) {
 		return
 	}
 	_ = jsonline.Members(own, func(name string, v jsontext.Value) {
-		g.RowIf(memberWords(name), ownText(v, 0))
+		words := memberWords
+		if name == "models" { // by role, which is data
+			words = func(role string) string { return role }
+		}
+		g.RowIf(memberWords(name), ownText(v, 0, words))
 	})
 }
 
@@ -143,8 +147,9 @@ func memberWords(name string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// ownText returns a value as text. It is empty for null.
-func ownText(v jsontext.Value, depth int) string {
+// ownText returns a value as text, with the names of members as words returns them. It
+// is empty for null.
+func ownText(v jsontext.Value, depth int, words func(string) string) string {
 	var parts []string
 	switch v.Kind() {
 	case 'n':
@@ -156,9 +161,9 @@ func ownText(v jsontext.Value, depth int) string {
 		if depth > 0 {
 			break
 		}
-		_ = jsonline.Members(v, func(name string, v jsontext.Value) { // the names may be data, such as roles
-			if text := ownText(v, depth+1); text != "" {
-				parts = append(parts, name+" "+text)
+		_ = jsonline.Members(v, func(name string, v jsontext.Value) {
+			if text := ownText(v, depth+1, words); text != "" {
+				parts = append(parts, words(name)+" "+text)
 			}
 		})
 		return strings.Join(parts, ", ")
@@ -169,7 +174,7 @@ func ownText(v jsontext.Value, depth int) string {
 		var items []jsontext.Value
 		_ = json.Unmarshal(v, &items)
 		for _, item := range items {
-			parts = append(parts, ownText(item, depth+1))
+			parts = append(parts, ownText(item, depth+1, words))
 		}
 		return strings.Join(parts, ", ")
 	}

@@ -91,6 +91,7 @@ func (a app) printContext(raw json.RawMessage) error {
 		Provider string            `json:"provider_id"`
 		Text     string            `json:"context"` // Nova's, in place of messages
 		Input    []json.RawMessage `json:"input"`   // Codex's, in place of messages
+		Updates  []json.RawMessage `json:"updates"` // an editor's, in place of messages
 	}
 	_ = json.Unmarshal(raw, &c)
 	if c.Messages == nil {
@@ -98,6 +99,9 @@ func (a app) printContext(raw json.RawMessage) error {
 	}
 	if c.Text != "" && c.Messages == nil {
 		return a.printLines(c.Text)
+	}
+	if c.Updates != nil {
+		return a.Printf("%s for an editor; to show them: -o json", cli.Count(len(c.Updates), "update", "updates"))
 	}
 	g := a.NewGrid()
 	for i, line := range c.Messages {

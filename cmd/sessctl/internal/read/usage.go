@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -119,10 +120,12 @@ func fileUsage(f *cli.SessionFile, v cli.ViewFlags) (usage.Report, error) {
 // printUsage prints a row for the whole, for each model, head and sub-agent.
 func (a app) printUsage(u api.SessionUsage) error {
 	g := a.NewGrid()
-	g.Row("", "REPLIES", "IN", "OUT", "CACHE READ", "CACHE WRITE", "COST", "ESTIMATE")
+	g.Row("", "REPLIES", "IN", "OUT", "CACHE READ", "CACHE WRITE", "COST", cli.Join(" ", "ESTIMATE", u.Currency))
 	sumRow(g, "all", u.Sum)
 	for _, m := range u.Models {
-		sumRow(g, "model "+cli.OrNone(m.Model), m.Sum)
+		if m.Sum != (usage.Sum{}) {
+			sumRow(g, "model "+cli.OrNone(m.Model), m.Sum)
+		}
 	}
 	for _, h := range u.Heads {
 		named(g, "head "+h.Name, h, len(u.Heads) > 1)
@@ -164,7 +167,7 @@ func named(g *cli.Grid, name string, n usage.Named, models bool) {
 func sumRow(g *cli.Grid, name string, s usage.Sum) {
 	estimate := ""
 	if s.WithoutCost != (usage.Tokens{}) {
-		estimate = display.Cost(s.Estimate)
+		estimate = strings.Replace(display.Cost(s.Estimate), "$", "", 1) // the column names the currency
 		if s.Unpriced {
 			estimate = cli.Join("+", estimate, "?")
 		}
