@@ -159,6 +159,9 @@ func (ss *Sessions) Create(ctx context.Context, b CreateRequest) (*Session, erro
 	if oerr != nil || there.st.Origin.Key != b.Origin.Key {
 		return nil, err
 	}
+	if !lineage.IsRecording(ctx) {
+		b.Origin.Parents = nil
+	}
 	if differs := differs(there.st, b); differs != "" {
 		return nil, fmt.Errorf("session %s was created with this key and another %s: %w", b.ID, differs, core.ErrExists)
 	}
@@ -173,10 +176,12 @@ func differs(st *core.State, b CreateRequest) string {
 		return "dialect"
 	case st.Header.CWD != b.Header.CWD:
 		return "working directory"
-	case len(st.Origin.Parents) == len(b.Origin.Parents) && !slices.EqualFunc(st.Origin.Parents, b.Origin.Parents, func(x, y core.Lineage) bool {
-		return x.Session == y.Session && x.Kind == y.Kind
+	case st.Header.Parent != b.Header.Parent || !slices.EqualFunc(st.Origin.Parents, b.Origin.Parents, func(x, y core.Lineage) bool {
+		return x.Session == y.Session && x.Kind == y.Kind && (x.Entry == y.Entry || x.Cursor != y.Cursor) // a head that has moved has another entry
 	}):
 		return "parent"
+	case st.Header.Lineage != b.Header.Lineage:
+		return "kind"
 	}
 	return ""
 }

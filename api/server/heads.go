@@ -203,13 +203,9 @@ func (s *Server) branch(w http.ResponseWriter, r *http.Request) error {
 	}
 	for {
 		var line []byte
-		var done *core.Receipt
 		unmoved := after
 		err = sess.View(func(st *core.State) (err error) {
-			if done = appliedBefore(st, r, q.At); done != nil {
-				return nil
-			}
-			line, err = branchLine(st, head, q)
+			line, err = branchLine(st, head, q, storedBefore(st, r, q.At))
 			if err == nil && line == nil && after == nil && recordsMoves(st.Dialect, q.At) {
 				at := st.Cursor()
 				unmoved = &at // if it moves, the branch needs an entry
@@ -218,9 +214,6 @@ func (s *Server) branch(w http.ResponseWriter, r *http.Request) error {
 		})
 		if err != nil {
 			return err
-		}
-		if done != nil {
-			return answer(w, http.StatusOK, done)
 		}
 		if line != nil {
 			rec, err := s.appendTo(r, [][]byte{line}, after)
@@ -247,10 +240,9 @@ func recordsMoves(d core.Dialect, leaf core.Leaf) bool {
 	return named && line != nil
 }
 
-// appliedBefore returns the answer to a request to branch from at whose entry already
-// exists, else nil. The entry cannot be made again: it describes the branch that the
-// head left, and the head has moved since.
-func appliedBefore(st *core.State, r *http.Request, at core.Leaf) *core.Receipt {
+// storedBefore returns the entry that an earlier request with the key of r stored, or
+// nil. at is the entry to branch from.
+func storedBefore(st *core.State, r *http.Request, at core.Leaf) *core.Entry {
 	key := r.Header.Get(api.HeaderIdempotency)
 	if key == "" {
 		return nil
@@ -269,28 +261,36 @@ func appliedBefore(st *core.State, r *http.Request, at core.Leaf) *core.Receipt 
 	if !ok {
 		return nil
 	}
-	return &core.Receipt{IDs: []string{e.ID}, Cursor: st.Cursor()}
+	return &e
 }
 
 // branchLine returns the entry that records q, nil if the head moves without one.
-func branchLine(st *core.State, head string, q api.BranchRequest) ([]byte, error) {
+// before is the entry of an earlier request with the same key, or nil: then the line
+// describes the branch that the head left at that time, so that an equal request has
+// an equal line.
+func branchLine(st *core.State, head string, q api.BranchRequest, before *core.Entry) ([]byte, error) {
 	left := st.Leaf(head)
 	id, named := q.At.ID()
 	if _, ok := st.Entry(id); named && !ok {
 		return nil, fmt.Errorf("session %s has no entry %.64q: %w", st.ID, id, core.ErrNotFound)
 	}
-	if st.Dialect.Linear() && left != q.At {
+	if st.Dialect.Linear() && left != q.At && before == nil {
 		return nil, fmt.Errorf("sessions of %s have no branches: %w", st.Dialect.Name(), core.ErrInvalid)
 	}
 	if q.Summary == "" {
 		if len(q.Details) > 0 && string(q.Details) != "null" {
 			return nil, fmt.Errorf("details require a summary: %w", core.ErrInvalid)
 		}
-		if !named || left == q.At {
+		if !named || left == q.At && before == nil {
 			return nil, nil
 		}
 		line, _ := st.Dialect.Write(item.Item{Kind: item.Leaf, Target: id})
 		return line, nil
+	}
+	if before != nil {
+		for _, it := range st.Dialect.Read(*before) {
+			left = core.LeafAt(it.Target)
+		}
 	}
 	line, lost := st.Dialect.Write(tree.BranchSummary(st.Dialect, left, q.At, q.Summary, q.Details))
 	if line == nil || len(lost) > 0 {

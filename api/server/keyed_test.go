@@ -80,7 +80,7 @@ func TestBranchWithAKeyIsFoundUnderItsShortID(t *testing.T) {
 		parent = id
 	}
 	// As a version stored it that had only short ids.
-	lines = append(lines, `{"type":"branch_summary","id":"`+short+`","parentId":"e10","timestamp":"2026-01-02T03:04:05.000Z","fromId":"e299","summary":"tried"}`)
+	lines = append(lines, `{"type":"branch_summary","fromId":"e299","summary":"tried","parentId":"e10","id":"`+short+`","timestamp":"2026-01-02T03:04:05.000Z"}`)
 	n.importText(t, file(lines...))
 	branch := func(at string) string {
 		_, body := n.request(t, http.MethodPost, "/v1/sessions/session-one/branch", `{"at":{"id":"`+at+`"},"summary":"tried"}`, "Content-Type", "application/json", "Idempotency-Key", "turn")
@@ -91,5 +91,42 @@ func TestBranchWithAKeyIsFoundUnderItsShortID(t *testing.T) {
 	}
 	if body := branch("e20"); !strings.Contains(body, `"stored":1`) || strings.Contains(body, `"`+short+`"`) {
 		t.Errorf("another request: %s", body)
+	}
+}
+
+// A key that two requests share must not lose the second one.
+func TestAKeyOfAnotherRequestIsAConflict(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	said := func(text string) string {
+		return `{"type":"message","message":{"role":"user","content":"` + text + `"}}` + "\n"
+	}
+	n.importText(t, file(header, message("a", "", "one"), message("b", "a", "two")))
+	const entries, branch = "/v1/sessions/session-one/entries", "/v1/sessions/session-one/branch"
+	for i, c := range []struct{ first, body, path, other string }{
+		{entries, said("x"), entries, said("y")},
+		{entries, said("x"), branch, `{"at":{"id":"a"},"summary":"tried"}`},
+		{branch, `{"at":{"id":"a"},"summary":"tried"}`, branch, `{"at":{"id":"a"},"summary":"else"}`},
+		{branch, `{"at":{"id":"a"},"summary":"tried","details":{"n":1}}`, branch, `{"at":{"id":"a"},"summary":"tried","details":{"n":2}}`},
+		{branch, `{"at":{"id":"a"},"summary":"tried"}`, branch, `{"at":{"id":"b"},"summary":"tried"}`},
+		{branch, `{"at":{"none":true},"summary":"tried"}`, branch, `{"at":{"id":"b"},"summary":"tried"}`},
+	} {
+		post := func(path, body string) (int, string) {
+			kind := ndjson
+			if path == branch {
+				kind = "application/json"
+			}
+			res, answer := n.request(t, http.MethodPost, path, body, "Content-Type", kind, "Idempotency-Key", "key "+strconv.Itoa(i))
+			return res.StatusCode, answer
+		}
+		if status, answer := post(c.first, c.body); status != http.StatusOK || !strings.Contains(answer, `"stored":1`) {
+			t.Fatalf("%s: %d %s", c.body, status, answer)
+		}
+		if status, answer := post(c.path, c.other); status != http.StatusConflict || !strings.Contains(answer, `"code":"conflict"`) {
+			t.Errorf("%s after %s: %d %s", c.other, c.body, status, answer)
+		}
+		if status, answer := post(c.first, c.body); status != http.StatusOK || !strings.Contains(answer, `"stored":0`) {
+			t.Errorf("%s again: %d %s", c.body, status, answer)
+		}
 	}
 }

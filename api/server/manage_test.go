@@ -88,10 +88,18 @@ func TestCreateRefusesAKeyOfAnotherRequest(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.importText(t, file(header, message("a", "", "one")))
+	if _, err := n.Append(t.Context(), "session-one", []byte(message("s", "a", "aside")), client.AppendOptions{Head: "side"}); err != nil {
+		t.Fatal(err)
+	}
 	whole := strings.Replace(file(header, message("a", "", "one"), message("b", "a", "two")), "session-one", "session-two", 1)
 	for i, c := range [][3]string{
 		{"/v1/sessions", `{"cwd":"/w"}`, `{"cwd":"/other"}`},
 		{"/v1/sessions", `{"cwd":"/w"}`, `{"cwd":"/w","dialect":"operator"}`},
+		{"/v1/sessions", `{"cwd":"/w"}`, `{"cwd":"/w","parents":[{"session":"session-one"}]}`},
+		{"/v1/sessions", `{"cwd":"/w","parents":[{"session":"session-one"}]}`, `{"cwd":"/w"}`},
+		{"/v1/sessions", `{"cwd":"/w","parent":"/a.jsonl"}`, `{"cwd":"/w","parent":"/b.jsonl"}`},
+		{"/v1/sessions/session-one/merge", `{"with":"session-one"}`, `{"with":"session-one","withHead":"side"}`},
+		{"/v1/sessions/session-one/fork", `{}`, `{"kind":"detach"}`},
 		{"/v1/sessions/session-one/fork", `{}`, `{"cwd":"/other"}`},
 		{"/v1/sessions/session-one/fork", `{}`, `{"kind":"branch"}`},
 		{"/v1/sessions/session-one/fork", `{"at":"a"}`, `{"at":"null"}`},
