@@ -58,6 +58,8 @@ func (s *Server) authenticate(r *http.Request) (caller, error) {
 		return caller{Grant: t.Grant, name: t.Name + " (" + t.ID + ")", id: t.ID}, nil
 	case errors.Is(err, core.ErrUnavailable):
 		return caller{}, err
+	case s.routeOf(r).scope == access.Share:
+		return caller{}, &shareError{"the share link is unknown, was revoked or has expired", api.ErrUnauthorized}
 	case errors.Is(err, tokenstore.ErrExpired): // only a caller with the secret learns this
 		return caller{}, fmt.Errorf("the token has expired: %w", api.ErrUnauthorized)
 	}

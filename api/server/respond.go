@@ -120,6 +120,9 @@ func detailOf(err error) api.Detail {
 	if errors.Is(err, blobstore.ErrRefused) {
 		d.Next = "Nothing was stored. Do what the detail says, then retry the same request."
 	}
+	if _, ok := errors.AsType[*shareError](err); ok {
+		d.Next = "Ask for a new link."
+	}
 	d.Type = "urn:sesslog:" + d.Code
 	if e, ok := errors.AsType[*core.LineError](err); ok {
 		d.Line, d.Entry = e.Line, e.ID

@@ -16,14 +16,21 @@ import (
 // A share link is a token with scope access.Share. It may make the calls below
 // /v1/shared only. They name no session and no head: the token does.
 
-// errNoShare is the answer to a caller without a share link.
-var errNoShare = fmt.Errorf("this token is not a share link: %w", core.ErrNotFound)
+// A shareError says why a share link shows nothing. Its holder can make no other calls.
+type shareError struct {
+	why string
+	err error
+}
+
+func (e *shareError) Error() string { return e.why + ": " + e.err.Error() }
+
+func (e *shareError) Unwrap() error { return e.err }
 
 // sharedSession returns the session of the caller's share link.
 func (s *Server) sharedSession(r *http.Request) (*engine.Session, access.Grant, error) {
 	grant := callerOf(r.Context()).Grant
 	if grant.Scope != access.Share {
-		return nil, grant, errNoShare
+		return nil, grant, &shareError{"this is not a share link", core.ErrNotFound}
 	}
 	r.SetPathValue("id", grant.Prefix)
 	sess, err := s.session(r)
@@ -39,7 +46,7 @@ func (s *Server) viewShared(w http.ResponseWriter, r *http.Request, f func(st *c
 	}
 	return sess.View(func(st *core.State) error {
 		if st.Deleted != nil || st.Erased != nil {
-			return fmt.Errorf("the shared session was removed: %w", core.ErrNotFound)
+			return &shareError{"the session of this share link was removed", core.ErrNotFound}
 		}
 		leaf := st.Leaf(core.MainHead)
 		if grant.Until != "" {

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
@@ -165,6 +166,34 @@ func TestShareLinksAreListedAndExpire(t *testing.T) {
 		t.Fatal(err)
 	}
 	n.awaitShared(t, m.Bearer, http.StatusNotFound)
+}
+
+// A visitor can make no other calls, so the answer does not suggest one.
+func TestShareLinkSaysThatItIsRevoked(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, withTokens)
+	n.branched(t, "ours-000001")
+	revoked, removed := n.shareOf(t, "ours-000001", "e2"), n.shareOf(t, "ours-000001", "e3")
+	if _, err := n.Unshare(t.Context(), "ours-000001", revoked.ID, api.Notice{}); err != nil {
+		t.Fatal(err)
+	}
+	n.awaitShared(t, revoked.Bearer, http.StatusUnauthorized)
+	if err := n.Delete(t.Context(), "ours-000001", api.Notice{Why: "test"}); err != nil {
+		t.Fatal(err)
+	}
+	n.awaitShared(t, removed.Bearer, http.StatusNotFound)
+	for bearer, want := range map[string]string{
+		revoked.Bearer:            "the share link is unknown, was revoked or has expired",
+		revoked.Bearer[:10] + "x": "the share link is unknown, was revoked or has expired",
+		removed.Bearer:            "the session of this share link was removed: not found",
+		n.Token:                   "this is not a share link: not found",
+	} {
+		var d api.Detail
+		res, body := n.request(t, "GET", "/v1/shared", "", "Authorization", "Bearer "+bearer)
+		if err := json.Unmarshal([]byte(body), &d); err != nil || d.Detail != want || d.Next != "Ask for a new link." {
+			t.Errorf("%d %s, want %q", res.StatusCode, body, want)
+		}
+	}
 }
 
 func TestNodeWithoutTokensSharesNothing(t *testing.T) {
