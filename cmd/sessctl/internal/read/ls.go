@@ -66,6 +66,9 @@ sessctl ls ~/.operator/profiles`,
 				defer cancel()
 				return a.lsFiles(ctx, f)
 			}
+			if err := notAPath(f.prefix); err != nil {
+				return err
+			}
 			if f.limit < 0 {
 				return cli.Usagef("--limit %d is below 0", f.limit)
 			}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"reflect"
@@ -14,6 +15,7 @@ import (
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/display"
+	"github.com/sesslog/sesslog/internal/hint"
 	"github.com/sesslog/sesslog/session/catalog"
 )
 
@@ -31,6 +33,18 @@ type fileRow struct {
 func isDir(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
+}
+
+// notAPath returns an error for the argument of ls if it can only be a path, and that
+// of a directory is missing. No session id begins with it.
+func notAPath(arg string) error {
+	if !cli.LooksLikePath(arg) && !strings.HasPrefix(arg, ".") && !strings.HasPrefix(arg, "~") {
+		return nil
+	}
+	if _, err := os.Stat(arg); err == nil {
+		return cli.Hintf(fmt.Errorf("%.128q is a file, not a directory: %w", arg, core.ErrInvalid), "show the session in it with: sessctl info %s", arg)
+	}
+	return fmt.Errorf("no such directory: %s%w", arg, hint.Silent(core.ErrNotFound))
 }
 
 // lsFiles lists the session files in and below the directory f.prefix.
