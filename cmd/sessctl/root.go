@@ -68,6 +68,7 @@ func (a app) root() *cobra.Command {
 var neverEmpty = map[string]string{
 	"at": "", "head": "", "leaf": "", "after": "append", "until": "", "since": "", "key": "", "id": "",
 	"cwd": "", "dialect": "", "agent": "", "tag": "", "custom": "", "prefix": "", "expires": "",
+	"summary": "move-head",
 }
 
 // refuseEmpty rejects an empty position, id, filter or limit, such as that of a
