@@ -355,3 +355,13 @@ func TestCorpusConvertsToEveryDialect(t *testing.T) {
 		t.Error("there is no session in the corpus")
 	}
 }
+
+func TestLostNameIsCountedOnce(t *testing.T) {
+	t.Parallel()
+	f, pi := read(t, `{"type":"session","version":3,"id":"s","timestamp":"2026-01-02T03:04:05.000Z","cwd":"/w"}
+{"type":"session_info","id":"n1","parentId":null,"timestamp":"2026-01-02T03:04:08.000Z","name":"N"}
+`)
+	if diff := cmp.Diff([]convert.Loss{{What: "names", Count: 1}}, to(t, "openrath", f, pi, core.LeafAt("n1")).Lost); diff != "" {
+		t.Error(diff)
+	}
+}

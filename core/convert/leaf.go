@@ -16,6 +16,9 @@ func (c *conversion) name(h core.Header) error {
 		return err
 	}
 	it := item.Item{Kind: item.Name, Text: *old.Name, Time: c.lastTime()}
+	if line, _ := c.To.Write(it); line == nil && c.lost[plural(item.Name)] > 0 {
+		return nil // its entry is counted already
+	}
 	parent, _ := c.leaf.ID()
 	c.leaf = leafAt(c.put(it, "", parent))
 	return c.err
