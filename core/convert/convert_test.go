@@ -47,7 +47,12 @@ const story = `{"type":"session","version":3,"id":"11111111-2222-7333-8444-55555
 
 func read(t *testing.T, data string) (*core.File, core.Dialect) {
 	t.Helper()
-	f, d, err := dialect.Read("", []byte(data))
+	return readAs(t, "", data)
+}
+
+func readAs(t *testing.T, name, data string) (*core.File, core.Dialect) {
+	t.Helper()
+	f, d, err := dialect.Read(name, []byte(data))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -353,6 +358,30 @@ func TestCorpusConvertsToEveryDialect(t *testing.T) {
 	}
 	if n == 0 {
 		t.Error("there is no session in the corpus")
+	}
+}
+
+// omp has more of a summary than others.
+func TestLossesOfSummariesAreNamed(t *testing.T) {
+	t.Parallel()
+	f, omp := readAs(t, "omp", `{"type":"session","version":3,"id":"s","timestamp":"2026-01-02T03:04:05.000Z","cwd":"/w"}
+{"type":"message","id":"u1","parentId":null,"timestamp":"2026-01-02T03:04:06.000Z","message":{"role":"user","content":"hi"}}
+{"type":"branch_summary","id":"b1","parentId":"u1","timestamp":"2026-01-02T03:04:07.000Z","fromId":"u1","summary":"left","fromExtension":true}
+{"type":"compaction","id":"c1","parentId":"b1","timestamp":"2026-01-02T03:04:08.000Z","summary":"all","shortSummary":"a","firstKeptEntryId":"u1","tokensBefore":9,"fromExtension":true,"preserveData":{"x":1},"warning":null}
+`)
+	own := []convert.Loss{{What: "preserveData of a compaction", Count: 1}, {What: "shortSummary of a compaction", Count: 1}}
+	hook := convert.Loss{What: "that an extension wrote a summary", Count: 2}
+	for name, mark := range map[string]string{"pi": `"fromHook":true`, "operator": `"from_hook":true`, "claude": "", "codex": "", "opencode": "", "openrath": "", "acp": ""} {
+		res := to(t, name, f, omp, core.LeafAt("c1"))
+		if got := strings.Count(string(core.Lines(res.Header.Before(res.Entries))), mark); mark != "" && got != 2 {
+			t.Errorf("%s has %d summaries of extensions, want 2", name, got)
+		}
+		for _, want := range append(own, hook) {
+			there := slices.Contains(res.Lost, want)
+			if there != (want != hook || mark == "") {
+				t.Errorf("%s: %+v: %v in %+v", name, want, there, res.Lost)
+			}
+		}
 	}
 }
 

@@ -43,6 +43,10 @@ type Item struct {
 	Details json.RawMessage
 	Type    string // Custom, Note: the extension's own name for it
 	Hidden  bool   // Note: it is not shown to people
+	// Compaction, Branch: an extension wrote the summary. Own names the further data
+	// that only sessions of its agent hold, for people; Write reports it as lost.
+	ByExtension bool
+	Own         []string
 }
 
 // An Kind is the kind of an Item.
@@ -149,6 +153,15 @@ func (it *Item) LostOfAnswer() (lost []string) {
 		lost = append(lost, "an answer's error")
 	}
 	return lost
+}
+
+// LostOfSummary returns what is lost of a summary in a format that has a place for its
+// text alone.
+func (it *Item) LostOfSummary() (lost []string) {
+	if it.ByExtension {
+		lost = []string{"that an extension wrote a summary"}
+	}
+	return append(lost, it.Own...)
 }
 
 // Usage is what a session cost: counts of tokens, and Cost in the provider's

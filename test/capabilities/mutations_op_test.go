@@ -35,7 +35,7 @@ var opMutations = []mutation{
 	},
 	{
 		"op_entries/OP-06", "a compaction has no size", "core/dialect/operator/write_item.go",
-		"w.Raw(\"tokens_before\", strconv.AppendInt(nil, it.Tokens, 10))\n\t\tw.Value(\"details\", it.Details)", "w.Value(\"details\", it.Details)",
+		"w.Raw(\"tokens_before\", strconv.AppendInt(nil, it.Tokens, 10))\n\t\tw.summary(it)", "w.summary(it)",
 	},
 	{
 		"op_entries/OP-07", "branch summaries are not in the context", "core/dialect/operator/context.go",

@@ -56,7 +56,7 @@ var piMutations = []mutation{
 	},
 	{
 		"pi_entries/PI-08", "the agent's data of a compaction is lost", "core/dialect/internal/talk/write.go",
-		"w.Raw(\"tokensBefore\", strconv.AppendInt(nil, it.Tokens, 10))\n\t\tw.Value(\"details\", it.Details)",
+		"w.Raw(\"tokensBefore\", strconv.AppendInt(nil, it.Tokens, 10))\n\t\tw.summary(it)",
 		"w.Raw(\"tokensBefore\", strconv.AppendInt(nil, it.Tokens, 10))",
 	},
 	{

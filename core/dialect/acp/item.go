@@ -218,6 +218,7 @@ func (Dialect) Write(it item.Item) (line []byte, lost []string) {
 		}
 	case item.Note:
 	case item.Compaction, item.Branch:
+		lost = it.LostOfSummary()
 		it.Blocks = []item.Block{{Kind: item.BlockText, Text: it.Text}}
 	case item.Name:
 		return Dialect{}.NewName(it.Text), nil

@@ -162,6 +162,7 @@ func (Dialect) Write(it item.Item) (line []byte, lost []string) {
 	case item.Note:
 		m.Role = item.RoleUser
 	case item.Compaction, item.Branch:
+		lost = it.LostOfSummary()
 		m.Role, blocks = item.RoleUser, []item.Block{{Kind: item.BlockText, Text: it.Text}}
 	default:
 		return nil, nil

@@ -51,7 +51,7 @@ func (d Dialect) Write(it item.Item) (line []byte, lost []string) {
 	if it.Details != nil {
 		w.Lose("details")
 	}
-	return append(w.Bytes, '}'), w.Lost
+	return append(w.Bytes, '}'), append(w.Lost, it.LostOfSummary()...)
 }
 
 // A writer makes one line.

@@ -37,7 +37,7 @@ func (d Dialect) Write(it item.Item) (line []byte, lost []string) {
 	if it.Details != nil {
 		w.lose("details")
 	}
-	return w.line(), w.lost
+	return w.line(), append(w.lost, it.LostOfSummary()...)
 }
 
 // A writer makes the items of an entry, and notes what gets lost.
@@ -193,6 +193,7 @@ func textOf(bs []item.Block) (string, bool) {
 // compactionLine makes a compaction whose only item is the summary. What it
 // kept follows it.
 func compactionLine(it item.Item) (line []byte, lost []string) {
+	lost = it.LostOfSummary()
 	if it.Details != nil {
 		lost = append(lost, "details of a summary")
 	}

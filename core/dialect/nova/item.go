@@ -120,7 +120,7 @@ func writePlan(it item.Item) ([]byte, []string) {
 	if err != nil {
 		return nil, nil
 	}
-	var lost []string
+	lost := it.LostOfSummary()
 	if plan != it.Text {
 		lost = append(lost, "the end of a summary")
 	}

@@ -77,11 +77,13 @@ func (d Dialect) Write(it item.Item) (line []byte, lost []string) {
 		}
 		return append(b, '}'), nil
 	case item.Note:
-		line, lost = talk.Write(it, hidden)
+		line, lost = talk.Write(it, agent)
 		return append(jsonl.AppendMember(line[:len(line)-1], "attribution", "agent"), '}'), lost
 	}
-	return talk.Write(it, hidden)
+	return talk.Write(it, agent)
 }
+
+var agent = talk.Agent{Hidden: hidden, ByExtension: "fromExtension"}
 
 // hidden is a thought that the provider hid.
 func hidden(b []byte, seal string) []byte {

@@ -36,7 +36,7 @@ func (d Dialect) Write(it item.Item) (line []byte, lost []string) {
 	if it.Details != nil {
 		w.lose("details")
 	}
-	return w.done(), w.lost
+	return w.done(), append(w.lost, it.LostOfSummary()...)
 }
 
 // A writer makes the messages of an entry, and notes what gets lost.

@@ -33,7 +33,7 @@ func (Dialect) Write(it item.Item) (line []byte, lost []string) {
 	if it.Details != nil {
 		w.lose("details")
 	}
-	return append(c.appendBody([]byte(`{"record_type": "chunk"`)), '}'), w.lost
+	return append(c.appendBody([]byte(`{"record_type": "chunk"`)), '}'), append(w.lost, it.LostOfSummary()...)
 }
 
 // isSaid reports whether OpenRath can represent b in an answer.

@@ -170,12 +170,23 @@ func isBoolIfAny(v jsjson.Value) bool {
 		return f == 0 || f == 1
 	}
 	if s, ok := v.Text(); ok {
-		return slices.Contains(boolWords, strings.ToLower(s))
+		s = strings.ToLower(s)
+		return slices.Contains(trueWords, s) || slices.Contains(falseWords, s)
 	}
 	return v == nil || v.Kind() == 't' || v.Kind() == 'f'
 }
 
-var boolWords = []string{"true", "false", "1", "0", "yes", "no", "y", "n", "t", "f", "on", "off"}
+var (
+	trueWords  = []string{"true", "1", "yes", "y", "t", "on"}
+	falseWords = []string{"false", "0", "no", "n", "f", "off"}
+)
+
+// isTrue reads what isBoolIfAny takes.
+func isTrue(v jsjson.Value) bool {
+	f, _ := v.Number()
+	s, _ := v.Text()
+	return v.Kind() == 't' || f == 1 || slices.Contains(trueWords, strings.ToLower(s))
+}
 
 func isLevel(v jsjson.Value) bool {
 	for _, level := range []string{"off", "minimal", "low", "medium", "high", "xhigh", "max"} {

@@ -30,9 +30,9 @@ func (Dialect) Read(e core.Entry) []item.Item {
 		it = item.Item{Kind: item.Model, Provider: text(&o, "provider_id"), Model: text(&o, "model_id")}
 	case typeCompaction:
 		it = item.Item{Kind: item.Compaction, Text: text(&o, "summary"), Target: text(&o, "first_kept_entry_id"), Tokens: listing.Count(o.Get("tokens_before"))}
-		it.Details = value(o.Get("details"))
+		it.Details, it.ByExtension = value(o.Get("details")), isTrue(o.Get("from_hook"))
 	case typeBranchSummary:
-		it = item.Item{Kind: item.Branch, Text: text(&o, "summary"), Target: text(&o, "from_id"), Details: value(o.Get("details"))}
+		it = item.Item{Kind: item.Branch, Text: text(&o, "summary"), Target: text(&o, "from_id"), Details: value(o.Get("details")), ByExtension: isTrue(o.Get("from_hook"))}
 		if it.Target == root {
 			it.Target = ""
 		}

@@ -43,8 +43,7 @@ func (d Dialect) Write(it item.Item) (line []byte, lost []string) {
 		w.Text("summary", it.Text)
 		w.Text("first_kept_entry_id", it.Target)
 		w.Raw("tokens_before", strconv.AppendInt(nil, it.Tokens, 10))
-		w.Value("details", it.Details)
-		w.Raw("from_hook", []byte("false"))
+		w.summary(it)
 	case item.Branch:
 		w.Begin(typeBranchSummary)
 		from := it.Target
@@ -53,8 +52,7 @@ func (d Dialect) Write(it item.Item) (line []byte, lost []string) {
 		}
 		w.Text("from_id", from)
 		w.Text("summary", it.Text)
-		w.Value("details", it.Details)
-		w.Raw("from_hook", []byte("false"))
+		w.summary(it)
 	case item.Label:
 		return d.NewLabel(it.Target, it.Text), nil
 	case item.Name:
@@ -80,6 +78,13 @@ func (d Dialect) Write(it item.Item) (line []byte, lost []string) {
 
 // A writer makes one line.
 type writer struct{ jsonl.Line }
+
+// summary adds what compactions and branches have besides the text.
+func (w *writer) summary(it item.Item) {
+	w.Value("details", it.Details)
+	w.Raw("from_hook", strconv.AppendBool(nil, it.ByExtension))
+	w.Lost = append(w.Lost, it.Own...)
+}
 
 func (w *writer) note(it item.Item) {
 	w.Begin(typeCustomMessage)

@@ -57,7 +57,7 @@ func (Dialect) Write(it item.Item) (line []byte, lost []string) {
 	case item.Name:
 		return Dialect{}.NewName(it.Text), nil
 	}
-	return talk.Write(it, hidden)
+	return talk.Write(it, talk.Agent{Hidden: hidden, ByExtension: "fromHook"})
 }
 
 // hidden is a thought that the provider hid, which pi keeps as one without words.

@@ -27,13 +27,17 @@ func Read(e core.Entry, o *jsjson.Object) []item.Item {
 		return one(e, item.Item{
 			Kind: item.Compaction, Text: text(o, "summary"), Target: text(o, "firstKeptEntryId"),
 			Tokens: listing.Count(o.Get("tokensBefore")), Details: details(o.Get("details")),
+			ByExtension: byExtension(o), Own: ownOfSummary(o, "a compaction"),
 		})
 	case "branch_summary":
 		from := text(o, "fromId")
 		if from == root {
 			from = ""
 		}
-		return one(e, item.Item{Kind: item.Branch, Text: text(o, "summary"), Target: from, Details: details(o.Get("details"))})
+		return one(e, item.Item{
+			Kind: item.Branch, Text: text(o, "summary"), Target: from, Details: details(o.Get("details")),
+			ByExtension: byExtension(o), Own: ownOfSummary(o, "a branch's summary"),
+		})
 	case "label":
 		return one(e, item.Item{Kind: item.Label, Target: text(o, "targetId"), Text: text(o, "label")})
 	case "custom":
@@ -42,6 +46,25 @@ func Read(e core.Entry, o *jsjson.Object) []item.Item {
 		return one(e, note(o))
 	}
 	return nil
+}
+
+// byExtension reports whether an extension wrote the summary o, in the words of pi or
+// omp.
+func byExtension(o *jsjson.Object) bool {
+	return o.Get("fromHook").Truthy() || o.Get("fromExtension").Truthy()
+}
+
+// ownOfSummary names the members of the summary o that only pi or omp has.
+func ownOfSummary(o *jsjson.Object, what string) (own []string) {
+	for _, name := range []string{
+		"shortSummary", "tokensAfter", "method", "providerReplayThroughEntryId", "preserveData", "warning", // of omp
+		"usage", "systemMessage", // of pi
+	} {
+		if !o.Get(name).IsNullish() {
+			own = append(own, name+" of "+what)
+		}
+	}
+	return own
 }
 
 // root is the fromId of a branch that begins before all entries.

@@ -12,10 +12,10 @@ import (
 )
 
 // Write makes the line of an item that pi and omp write alike, or nil for any
-// other item, and names what of it has no place there. hidden appends the block
-// of a thought that the provider hid, which differs between the two.
-func Write(it item.Item, hidden func(b []byte, seal string) []byte) (line []byte, lost []string) {
-	w := writer{hidden: hidden}
+// other item, and names what of it has no place there. a is what differs between the
+// two.
+func Write(it item.Item, a Agent) (line []byte, lost []string) {
+	w := writer{Agent: a}
 	switch it.Kind {
 	case item.Message:
 		w.message(it)
@@ -24,7 +24,7 @@ func Write(it item.Item, hidden func(b []byte, seal string) []byte) (line []byte
 		w.Text("summary", it.Text)
 		w.Text("firstKeptEntryId", it.Target)
 		w.Raw("tokensBefore", strconv.AppendInt(nil, it.Tokens, 10))
-		w.Value("details", it.Details)
+		w.summary(it)
 	case item.Branch:
 		w.Begin("branch_summary")
 		from := it.Target
@@ -33,7 +33,7 @@ func Write(it item.Item, hidden func(b []byte, seal string) []byte) (line []byte
 		}
 		w.Text("fromId", from)
 		w.Text("summary", it.Text)
-		w.Value("details", it.Details)
+		w.summary(it)
 	case item.Label:
 		return jsonl.NewLabel(it.Target, it.Text), nil
 	case item.Custom:
@@ -48,10 +48,27 @@ func Write(it item.Item, hidden func(b []byte, seal string) []byte) (line []byte
 	return append(w.Bytes, '}'), w.Lost
 }
 
+// An Agent is what differs between the lines of pi and omp.
+type Agent struct {
+	// Hidden appends the block of a thought that the provider hid.
+	Hidden func(b []byte, seal string) []byte
+	// ByExtension is the member that says that an extension wrote a summary.
+	ByExtension string
+}
+
 // A writer makes one line.
 type writer struct {
 	jsonl.Line
-	hidden func(b []byte, seal string) []byte // see Write
+	Agent
+}
+
+// summary adds what compactions and branches have besides the text.
+func (w *writer) summary(it item.Item) {
+	w.Value("details", it.Details)
+	if it.ByExtension {
+		w.Raw(w.ByExtension, []byte("true"))
+	}
+	w.Lost = append(w.Lost, it.Own...)
 }
 
 func (w *writer) note(it item.Item) {
@@ -172,7 +189,7 @@ func (w *writer) block(b item.Block) bool {
 		w.TextIf("textSignature", b.Signature)
 	case item.BlockThinking:
 		if b.Hidden {
-			w.Bytes = w.hidden(w.Bytes, b.Signature)
+			w.Bytes = w.Hidden(w.Bytes, b.Signature)
 			return true
 		}
 		w.Bytes = append(w.Bytes, `{"type":"thinking"`...)
