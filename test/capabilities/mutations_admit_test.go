@@ -13,7 +13,7 @@ var admitMutations = []mutation{
 	},
 	{
 		"dangling/PI-05", "a message may be a text", "core/dialect/internal/jsonl/entry.go",
-		`if e.Type == "message" && v[1].Kind() != '{' {`, `if e.Type == "message" && v[1].Kind() == '!' {`,
+		"return checkMessage(v[1])", "return nil",
 	},
 	{
 		"dangling/PI-05", "amended lines are not checked", "engine/amend.go",

@@ -32,9 +32,10 @@ func Entry(line []byte) (core.Entry, error) {
 
 // CheckEntry returns core.ErrInvalid for an entry that its agent would not read as
 // part of the session: one whose parent is not an id, which cuts what follows off
-// from its history, and a message entry without a message.
+// from its history, a message without a speaker, which no model gets, and a compaction
+// without a summary, which hides what is before it.
 func CheckEntry(e core.Entry) error {
-	names := [...]string{"parentId", "message"}
+	names := [...]string{"parentId", "message", "summary"}
 	var v [len(names)]jsjson.Value
 	if err := jsjson.Pick(e.Line, names[:], v[:]); err != nil {
 		return reason(e.Line, err)
@@ -42,8 +43,23 @@ func CheckEntry(e core.Entry) error {
 	if err := checkParent(names[0], v[0]); err != nil {
 		return err
 	}
-	if e.Type == "message" && v[1].Kind() != '{' {
+	switch {
+	case e.Type == "message":
+		return checkMessage(v[1])
+	case e.Type == "compaction" && v[2].Kind() != '"':
+		return fmt.Errorf("its summary is not a string: %w", core.ErrInvalid)
+	}
+	return nil
+}
+
+func checkMessage(v jsjson.Value) error {
+	if v.Kind() != '{' {
 		return fmt.Errorf("its message is not an object: %w", core.ErrInvalid)
+	}
+	var role [1]jsjson.Value
+	jsjson.PickAgain(v, []string{"role"}, role[:])
+	if s, _ := Text(role[0]); s == "" {
+		return fmt.Errorf("its message has no role: %w", core.ErrInvalid)
 	}
 	return nil
 }
