@@ -207,7 +207,7 @@ var fleetMutations = []mutation{
 	},
 	{
 		"openrath_files/RATH-43", "bad parents are kept", "core/dialect/openrath/header.go",
-		"if _, ok := canonicalUUID(id); ok {", "if _, ok := canonicalUUID(id); ok || true {",
+		"if id, ok := canonicalUUID(id); ok {", "if id, ok := canonicalUUID(id); ok || true {",
 	},
 	{
 		"openrath_files/RATH-44", "older files are read without a migration", "core/dialect/openrath/header.go",

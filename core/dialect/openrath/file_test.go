@@ -134,6 +134,44 @@ func TestHeaderLineage(t *testing.T) {
 	}
 }
 
+// OpenRath reads an id in any spelling of a UUID, and writes it in one. In the log, a
+// session and those that name it as their parent are found by it.
+func TestUUIDsHaveOneSpelling(t *testing.T) {
+	t.Parallel()
+	const id = "9356fbc6-f1c8-4d73-8fb4-61f81bd67c3c"
+	for _, written := range []string{id, strings.ToUpper(id), "{" + id + "}", "urn:uuid:" + id, strings.ReplaceAll(id, "-", "")} {
+		line := strings.Replace(header, idA, written, 1)
+		line = strings.Replace(line, `"parent_session_ids": []`, `"parent_session_ids": ["`+written+`"]`, 1)
+		h, err := openrath.Dialect{}.Header([]byte(line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		testkit.Equal(t, written, []any{id, []string{id}, line}, []any{h.ID, h.Parents, string(h.Line)})
+		testkit.Equal(t, written, id, load(t, text(line)).ID)
+		if err := (openrath.Dialect{}).CheckHeader(h); (err == nil) != (written == id) || err != nil && !errors.Is(err, core.ErrInvalid) {
+			t.Errorf("a new session with the id %s: %v", written, err)
+		}
+	}
+}
+
+func TestAppendedChunksHaveAnIndexOrNone(t *testing.T) {
+	t.Parallel()
+	d := openrath.Dialect{}
+	for index, good := range map[string]bool{"": true, "0": true, "12": true, "-1": false, `"3"`: false, "1.5": false, "null": false, "1e9": false} {
+		line := bare
+		if index != "" {
+			line = strings.Replace(bare, `"kind"`, `"index": `+index+`, "kind"`, 1)
+		}
+		e, err := d.Entry([]byte(line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Admit(core.Admission{}, e); (err == nil) != good || err != nil && !errors.Is(err, core.ErrInvalid) {
+			t.Errorf("index %s: %v", index, err)
+		}
+	}
+}
+
 // RATH-44
 func TestMigrations(t *testing.T) {
 	t.Parallel()

@@ -13,7 +13,8 @@ import (
 
 // Header reads a header of the current version: a record with an id and a time
 // of creation. Other missing members have OpenRath's defaults, an unknown kind
-// of lineage is none, and parents that are not UUIDs are left out.
+// of lineage is none, and parents that are not UUIDs are left out. UUIDs are in the
+// one spelling that OpenRath gives them when it loads a session.
 func (Dialect) Header(line []byte) (core.Header, error) {
 	s, err := readHeader(line)
 	if err != nil {
@@ -44,7 +45,8 @@ func readHeader(line []byte) (Session, error) {
 		return Session{}, err
 	}
 	s := Session{Operator: operatorImplicit, Kind: LineageUnknown}
-	s.ID, _ = o.Get("id").Text()
+	written, _ := o.Get("id").Text()
+	s.ID = spelled(written)
 	s.Created, _ = o.Get("created_at").Text()
 	if s.ID == "" || strings.TrimSpace(s.ID) != s.ID {
 		return s, malformed("it has no id")
@@ -104,7 +106,7 @@ func (s *Session) lineage(o *jsjson.Object) {
 	s.Kind = LineageKind(kind).known()
 	_ = jsjson.Each(o.Get("parent_session_ids"), func(v jsjson.Value) {
 		id, _ := v.Text()
-		if _, ok := canonicalUUID(id); ok {
+		if id, ok := canonicalUUID(id); ok {
 			s.Parents = append(s.Parents, id)
 		}
 	})

@@ -23,13 +23,14 @@ func uuidText(b [16]byte) string {
 }
 
 // Admit refuses lines after the trailer, because OpenRath's writer is closed by
-// then, and a trailer that counts other chunks than there are.
+// then, a trailer that counts other chunks than there are, and a chunk whose index
+// is not a number of a chunk.
 func (Dialect) Admit(s core.Admission, e core.Entry) error {
 	if !s.Last.Aside {
 		if e.Aside {
 			return checkCount(e, s.Count())
 		}
-		return nil
+		return checkIndex(e)
 	}
 	return fmt.Errorf("session %s is closed, its last line is the trailer; continue it in a fork: %w", clip(s.Header.ID, 64), core.ErrInvalid)
 }
@@ -48,8 +49,20 @@ func checkCount(e core.Entry, n int) error {
 	return fmt.Errorf("final_chunk_count is %s, the session has another number of chunks, %d: %w", clip(string(v), 40), n, core.ErrInvalid)
 }
 
+func checkIndex(e core.Entry) error {
+	o, err := readRecord(e.Line)
+	if err != nil {
+		return err
+	}
+	if v := o.Get("index"); v != nil && indexText(v) == "" {
+		return fmt.Errorf("index is %s, not the number of a chunk, 0 or more: %w", clip(string(v), 40), core.ErrInvalid)
+	}
+	return nil
+}
+
 // CheckHeader refuses an id that is not a UUID, with which OpenRath does not load
-// the session, and a kind that it does not have and would read as unknown.
+// the session, one in another spelling than OpenRath's, and a kind that it does not
+// have and would read as unknown.
 func (Dialect) CheckHeader(h core.Header) error {
 	if _, ok := canonicalUUID(h.ID); !ok {
 		return fmt.Errorf("the id %.64q is not a UUID, OpenRath would not load the session: %w", h.ID, core.ErrInvalid)
@@ -57,6 +70,9 @@ func (Dialect) CheckHeader(h core.Header) error {
 	o, err := readRecord(h.Line)
 	if err != nil {
 		return err
+	}
+	if written := o.Get("id"); !written.Is(h.ID) {
+		return fmt.Errorf("the id is %s, OpenRath spells it %q: %w", clip(string(written), 64), h.ID, core.ErrInvalid)
 	}
 	v := o.Get("lineage_kind")
 	if kind, _ := v.Text(); v == nil || LineageKind(kind) == LineageUnknown || LineageKind(kind).known() != LineageUnknown {

@@ -5,6 +5,14 @@ import (
 	"strings"
 )
 
+// spelled returns id as OpenRath spells it, unchanged if it is not a UUID.
+func spelled(id string) string {
+	if s, ok := canonicalUUID(id); ok {
+		return s
+	}
+	return id
+}
+
 // canonicalUUID returns s as Python's str(uuid.UUID(s)) does, and reports false
 // if it is not a UUID. Braces, a urn: prefix and hyphens anywhere are allowed.
 func canonicalUUID(s string) (string, bool) {
