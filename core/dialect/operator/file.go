@@ -101,19 +101,32 @@ const headerWithin = 1 << 20
 
 // Detect reports whether the first object among the lines of data is a header
 // that no other agent writes: of the type "session_header", or of the type
-// "session" with a number as its timestamp, for which pi has a string.
+// "session" with a number as its timestamp, for which pi has a string, or without the
+// id that pi requires. If the header has no timestamp, that of the next object tells.
 func (Dialect) Detect(data []byte) bool {
 	body := bytes.TrimPrefix(data, jsonl.ByteOrderMark)
+	begun := false
 	for _, line := range jsonl.Numbered(body[:min(len(body), headerWithin)]) {
 		e, err := readEntry(line)
 		if err != nil {
 			continue
 		}
-		if _, err := asHeader(e); err != nil {
+		o, err := jsonl.Object(e)
+		if err != nil {
 			return false
 		}
-		o, err := jsonl.Object(e)
-		return err == nil && (e.Type == typeHeaderByBook || isNumber(o.Get("timestamp")))
+		if !begun {
+			if _, err := asHeader(e); err != nil {
+				return false
+			}
+			if e.Type == typeHeaderByBook || o.Get("id") == nil {
+				return true
+			}
+		}
+		if begun || o.Get("timestamp") != nil {
+			return isNumber(o.Get("timestamp"))
+		}
+		begun = true
 	}
 	return false
 }

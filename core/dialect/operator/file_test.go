@@ -10,6 +10,7 @@ import (
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/core/dialect/operator"
 	"github.com/sesslog/sesslog/core/dialect/pi"
+	"github.com/sesslog/sesslog/core/newid"
 )
 
 // TestFile: OP-01, OP-40.
@@ -78,7 +79,7 @@ func TestFileRefuses(t *testing.T) {
 		{"WhiteSpace", " \n\n\t\r\n", "empty"},
 		{"Garbage", "hello\nworld\n", "line 1: not JSON"},
 		{"EntryFirst", string(text(hello, header)), `line 1: it begins with type "message"`},
-		{"NoID", string(text(`{"type":"session","cwd":"/"}`, hello)), "line 1: the header has no id"},
+		{"IDIsNull", string(text(`{"type":"session","id":null,"cwd":"/"}`, hello)), "line 1: the id in the header is not a string"},
 		{"NoCWD", string(text(`{"type":"session","id":"x"}`)), "line 1: the header has no cwd"},
 		{"OfPi", string(text(`{"type":"session","id":"x","timestamp":"2026-01-02T03:04:05.000Z","cwd":"/"}`)), "line 1: the timestamp in the header is not a number"},
 	} {
@@ -109,7 +110,7 @@ func TestHeader(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{
-		"", "null", "[]", "{", "{}{}", "{\n}", hello, `{"type":"session","id":5,"cwd":"/w"}`, `{"type":"session","id":"","cwd":"/w"}`,
+		"", "null", "[]", "{", "{}{}", "{\n}", hello, `{"type":"session","id":5,"cwd":"/w"}`,
 		`{"type":"session","id":"s","cwd":5}`, `{"type":"session","id":"s","cwd":"/","timestamp":null}`, `{"type":"session","id":"s","cwd":"/","timestamp":"0x1p3"}`,
 	} {
 		if _, err := (operator.Dialect{}).Header([]byte(bad)); !errors.Is(err, core.ErrInvalid) {
@@ -137,6 +138,44 @@ func TestEntry(t *testing.T) {
 	for _, bad := range []string{"", "null", "[]", "{", "{}{}", "{\n}", "\ufeff{}"} {
 		if _, err := (operator.Dialect{}).Entry([]byte(bad)); !errors.Is(err, core.ErrInvalid) {
 			t.Errorf("Entry(%q): %v", bad, err)
+		}
+	}
+}
+
+// Only cwd is required. The id is derived, so that the file is found again.
+func TestHeaderWithoutID(t *testing.T) {
+	t.Parallel()
+	ids := map[string]bool{}
+	for _, h := range []string{`{"type":"session","cwd":"/"}`, `{"type":"session","cwd":"/w"}`, `{"type":"session_header","id":"","timestamp":5,"cwd":"/"}`} {
+		data := text(h, hello)
+		f, d, err := dialect.Read("", data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := d.Header(f.Header.Line)
+		if d.Name() != "operator" || err != nil || again.ID != f.Header.ID || ids[again.ID] || !newid.IsUUID(again.ID) {
+			t.Errorf("%s is a session of %s with the id %q, read again %q, %v", h, d.Name(), f.Header.ID, again.ID, err)
+		}
+		ids[again.ID] = true
+		if !f.Exact || string(f.Header.Line) != h || len(f.Entries) != 1 {
+			t.Errorf("%s is changed: %+v", h, f)
+		}
+	}
+}
+
+// A header of the type session without a timestamp may be one of pi, too.
+func TestDetectWithoutTimestamp(t *testing.T) {
+	t.Parallel()
+	const h = `{"type":"session","version":3,"id":"x","cwd":"/"}`
+	for data, want := range map[string]string{
+		h + "\n" + hello:    "operator",
+		h + "\nx\n" + hello: "operator",
+		h + "\n" + `{"type":"message","id":"a","parentId":null,"timestamp":"2026-01-02T03:04:05.000Z","message":{"role":"user","content":"hi"}}`: "pi",
+		h + "\n" + `{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"hi"}}`:                                        "pi",
+		h: "pi",
+	} {
+		if d, err := dialect.Detect([]byte(data)); err != nil || d.Name() != want {
+			t.Errorf("Detect(%q): %v, %v, want %s", data, d, err, want)
 		}
 	}
 }

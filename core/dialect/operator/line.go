@@ -2,6 +2,7 @@ package operator
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -11,13 +12,15 @@ import (
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 	"github.com/sesslog/sesslog/core/jsonline"
+	"github.com/sesslog/sesslog/core/newid"
 )
 
-// Header reads a header line: an object of one of the two header types with an
-// id and a cwd that are strings. Its timestamp is optional and a number. The
-// version is optional, and any value is accepted. The parent is optional;
-// Operator names it by the file of a session that was branched, headers made
-// here name it by its id.
+// Header reads a header line: an object of one of the two header types with a cwd
+// that is a string. Its id is optional and a string; without one, Operator gives the
+// session another id each time, and the id here is derived from the line. Its
+// timestamp is optional and a number. The version is optional, and any value is
+// accepted. The parent is optional; Operator names it by the file of a session that
+// was branched, headers made here name it by its id.
 func (Dialect) Header(line []byte) (core.Header, error) {
 	e, err := readEntry(line)
 	if err != nil {
@@ -39,9 +42,13 @@ func asHeader(e core.Entry) (core.Header, error) {
 	h.CWD = cwd
 	h.Parent, _ = o.Get("parent_session").Text()
 	h.Parents, h.Lineage = filename.Lineage(h.Parent, "fork", "branch")
-	switch {
-	case e.ID == "":
-		return h, fmt.Errorf("the header has no id: %w", core.ErrInvalid)
+	if h.ID == "" {
+		sum := sha256.Sum256(append([]byte(name+" header\x00"), e.Line...))
+		h.ID = newid.UUID([16]byte(sum[:16]))
+	}
+	switch id := o.Get("id"); {
+	case id != nil && !isText(id):
+		return h, fmt.Errorf("the id in the header is not a string: %w", core.ErrInvalid)
 	case !hasCWD:
 		return h, fmt.Errorf("the header has no cwd: %w", core.ErrInvalid)
 	case !isTime(o.Get("timestamp")):
