@@ -111,6 +111,13 @@ func (s *Session) View(f func(*core.State) error) error {
 	return f(s.st)
 }
 
+// Erased reports whether the session was erased, as far as its state knows.
+func (s *Session) Erased() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.st.Erased != nil
+}
+
 func (s *Session) lock(ctx context.Context) error {
 	select {
 	case s.writeLock <- struct{}{}:

@@ -3,7 +3,6 @@ package materializer
 import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/lineage"
-	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/session/catalog"
 )
 
@@ -24,12 +23,4 @@ func (m *Materializer) markDeleted(id core.SessionID, seq uint64) {
 		delete(m.work, id)
 		m.dropRow(t)
 	}
-}
-
-func isErased(s *engine.Session) (erased bool) {
-	_ = s.View(func(st *core.State) error {
-		erased = st.Erased != nil
-		return nil
-	})
-	return erased
 }

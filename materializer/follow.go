@@ -90,7 +90,7 @@ func (m *Materializer) process(ctx context.Context, shard int, ch stream.Change)
 		err = s.RefreshTo(ctx, ch.Seq, ch.Pos)
 	}
 	switch {
-	case errors.Is(err, core.ErrDeleted), err == nil && isErased(s): // a session in the trash can be read
+	case errors.Is(err, core.ErrDeleted), err == nil && s.Erased(): // a session in the trash can be read
 		m.markDeleted(ch.Session, ch.Seq)
 		return nil
 	case err == nil:

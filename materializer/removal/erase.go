@@ -55,7 +55,7 @@ func (r *Remover) Find(ctx context.Context, id core.SessionID) (*report.Found, e
 	f := &report.Found{Session: id, Snapshots: []string{}, Forks: forks, Wait: r.Wait()}
 	s, err := r.Cache.Fresh(ctx, id)
 	switch {
-	case err == nil && !erasedIn(s):
+	case err == nil && !s.Erased():
 		r.describe(f, s)
 	case err == nil || errors.Is(err, core.ErrDeleted):
 		if err := r.describeErased(ctx, f); err != nil {
@@ -103,14 +103,6 @@ func (r *Remover) describeErased(ctx context.Context, f *report.Found) error {
 	}
 	f.Cursor, f.Erased = core.CursorOf(last.Seq, last.Chain), &n
 	return nil
-}
-
-func erasedIn(s *engine.Session) (erased bool) {
-	_ = s.View(func(st *core.State) error {
-		erased = st.Erased != nil
-		return nil
-	})
-	return erased
 }
 
 // records counts the session's records in the log, up to the first that cannot be
