@@ -120,5 +120,5 @@ func TestLeafEntryToMissingTarget(t *testing.T) {
 
 // said is line with a message.
 func said(id, parent string) string {
-	return strings.TrimSuffix(line(id, parent), "}") + `,"message":{}}`
+	return strings.TrimSuffix(line(id, parent), "}") + `,"message":{"role":"user"}}`
 }
