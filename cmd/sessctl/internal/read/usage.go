@@ -1,6 +1,7 @@
 package read
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -119,25 +120,29 @@ func fileUsage(f *cli.SessionFile, v cli.ViewFlags) (usage.Report, error) {
 
 // printUsage prints a row for the whole, for each model, head and sub-agent.
 func (a app) printUsage(u api.SessionUsage) error {
-	g := a.NewGrid()
-	g.Row("", "REPLIES", "IN", "OUT", "CACHE READ", "CACHE WRITE", "COST", cli.Join(" ", "ESTIMATE", u.Currency))
-	sumRow(g, "all", u.Sum)
+	g := usageTable{a.NewGrid(), cmp.Or(u.Currency, "USD") == "USD"}
+	estimate := "ESTIMATE"
+	if !g.dollars {
+		estimate = cli.Join(" ", estimate, u.Currency)
+	}
+	g.Row("", "REPLIES", "IN", "OUT", "CACHE READ", "CACHE WRITE", "COST", estimate)
+	g.sum("all", u.Sum)
 	for _, m := range u.Models {
 		if m.Sum != (usage.Sum{}) {
-			sumRow(g, "model "+cli.OrNone(m.Model), m.Sum)
+			g.sum("model "+cli.OrNone(m.Model), m.Sum)
 		}
 	}
 	for _, h := range u.Heads {
-		named(g, "head "+h.Name, h, len(u.Heads) > 1)
+		g.named("head "+h.Name, h, len(u.Heads) > 1)
 	}
 	for _, s := range u.Agents {
-		named(g, "agent "+s.Name, s, true)
+		g.named("agent "+s.Name, s, true)
 	}
 	for _, s := range u.Subagents {
-		sumRow(g, "agent "+string(s.Session), usage.Sum{Usage: s.Usage})
+		g.sum("agent "+string(s.Session), usage.Sum{Usage: s.Usage})
 	}
 	if u.Inherited.Usage != (item.Usage{}) {
-		sumRow(g, "inherited", u.Inherited.Sum)
+		g.sum("inherited", u.Inherited.Sum)
 	}
 	g.DropEmpty()
 	if err := g.Flush(); err != nil {
@@ -152,22 +157,31 @@ func (a app) printUsage(u api.SessionUsage) error {
 	return nil
 }
 
+// A usageTable has a row for each sum.
+type usageTable struct {
+	*cli.Grid
+	dollars bool // estimates are in dollars, as costs are
+}
+
 // named adds the row of a part and, if it has several models or each is asked for,
 // those of its models.
-func named(g *cli.Grid, name string, n usage.Named, models bool) {
-	sumRow(g, name, n.Sum)
+func (g usageTable) named(name string, n usage.Named, models bool) {
+	g.sum(name, n.Sum)
 	if !models {
 		return
 	}
 	for _, m := range n.Models {
-		sumRow(g, name+", "+cli.OrNone(m.Model), m.Sum)
+		g.sum(name+", "+cli.OrNone(m.Model), m.Sum)
 	}
 }
 
-func sumRow(g *cli.Grid, name string, s usage.Sum) {
+func (g usageTable) sum(name string, s usage.Sum) {
 	estimate := ""
 	if s.WithoutCost != (usage.Tokens{}) {
-		estimate = strings.Replace(display.Cost(s.Estimate), "$", "", 1) // the column names the currency
+		estimate = display.Cost(s.Estimate)
+		if !g.dollars { // its column names the currency
+			estimate = strings.Replace(estimate, "$", "", 1)
+		}
 		if s.Unpriced {
 			estimate = cli.Join("+", estimate, "?")
 		}
