@@ -14,6 +14,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/retry"
 	"github.com/sesslog/sesslog/session"
 )
 
@@ -238,6 +239,9 @@ func (p *Presence) Skew(ctx context.Context) (time.Duration, error) {
 		}
 		defer func() { _ = kv.Delete(ctx, key) }() // otherwise it expires in an hour
 		e, err := kv.Get(ctx, key)
+		for errors.Is(err, jetstream.ErrKeyNotFound) && retry.Pause(ctx) == nil { // the copy that answered may be late
+			e, err = kv.Get(ctx, key)
+		}
 		if err == nil {
 			stored = e.Created()
 		}
