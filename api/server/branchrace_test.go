@@ -13,8 +13,16 @@ import (
 func TestEveryBranchOfOperatorIsAnEntry(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	const at = "/v1/sessions/session-one"
-	n.importText(t, `{"type":"session","version":3,"id":"session-one","timestamp":1.5,"cwd":"/"}`+"\n"+
+	for i := range 8 { // a race needs several attempts
+		raceBranches(t, n, "session-"+strconv.Itoa(i))
+	}
+}
+
+// raceBranches branches and appends at the same time.
+func raceBranches(t *testing.T, n *node, id string) {
+	t.Helper()
+	at := "/v1/sessions/" + id
+	n.importText(t, `{"type":"session","version":3,"id":"`+id+`","timestamp":1.5,"cwd":"/"}`+"\n"+
 		`{"type":"message","id":"e0","parent_id":null,"timestamp":1,"message":{"role":"assistant","content":[{"type":"text","text":"hi"}]}}`+"\n")
 	var calls sync.WaitGroup
 	for i := range 10 {
@@ -34,5 +42,23 @@ func TestEveryBranchOfOperatorIsAnEntry(t *testing.T) {
 	_, body := n.request(t, http.MethodGet, at+"/records", "")
 	if strings.Contains(body, `"kind":"head"`) || !strings.Contains(body, `"kind":"append"`) {
 		t.Errorf("%s", body)
+	}
+}
+
+// A key belongs to one request.
+func TestBranchRefusesKeyOfAnAppend(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	n.importText(t, file(header, message("a1b2c3d4", "", "hi"), message("e1", "a1b2c3d4", "ho")))
+	const at = "/v1/sessions/session-one"
+	key := []string{"Content-Type", "application/json", "Idempotency-Key", "turn"}
+	if r, body := n.request(t, http.MethodPost, at+"/entries", `{"type":"custom","customType":"x"}`, key...); r.StatusCode != http.StatusOK {
+		t.Fatalf("%d %s", r.StatusCode, body)
+	}
+	if r, body := n.request(t, http.MethodPost, at+"/branch", `{"at":{"id":"a1b2c3d4"}}`, key...); r.StatusCode != http.StatusConflict {
+		t.Errorf("%d %s", r.StatusCode, body)
+	}
+	if r, body := n.request(t, http.MethodPost, "/v1/sessions", `[]`, key...); r.StatusCode != http.StatusBadRequest || !strings.Contains(body, "it cannot be a JSON array") {
+		t.Errorf("%d %s", r.StatusCode, body)
 	}
 }

@@ -205,10 +205,14 @@ func (s *Server) branch(w http.ResponseWriter, r *http.Request) error {
 		var line []byte
 		unmoved := after
 		err = sess.View(func(st *core.State) (err error) {
-			line, err = branchLine(st, head, q, storedBefore(st, r, q.At))
+			before := storedBefore(st, r, q.At)
+			line, err = branchLine(st, head, q, before)
+			if err == nil && line == nil && before != nil {
+				return fmt.Errorf("the key was used for another request, which stored entry %.64q: %w", before.ID, core.ErrConflict)
+			}
 			if err == nil && line == nil && after == nil && recordsMoves(st.Dialect, q.At) {
 				at := st.Cursor()
-				unmoved = &at // if it moves, the branch needs an entry
+				unmoved = &at // if the head moves, the branch needs an entry
 			}
 			return err
 		})

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,7 +31,7 @@ func readJSON(r *http.Request, v any) error {
 	if err := d.Decode(v); err == io.EOF {
 		return fmt.Errorf("the body is empty; %s %s requires a JSON object, at least {}: %w", r.Method, r.URL.Path, core.ErrInvalid)
 	} else if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return fmt.Errorf("the body is not the JSON that %s %s requires: member %q cannot be a JSON %s: %w", r.Method, r.URL.Path, e.Field, e.Value, core.ErrInvalid)
+		return fmt.Errorf("the body is not the JSON that %s %s requires: %s cannot be a JSON %s: %w", r.Method, r.URL.Path, cmp.Or(e.Field, "it"), e.Value, core.ErrInvalid)
 	} else if err != nil {
 		return fmt.Errorf("the body is not the JSON that %s %s requires: %v: %w", r.Method, r.URL.Path, err, core.ErrInvalid)
 	}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -16,7 +17,7 @@ import (
 // A share link is a token with scope access.Share. It may make the calls below
 // /v1/shared only. They name no session and no head: the token does.
 
-// A shareError says why a share link shows nothing. Its holder can make no other calls.
+// A shareError says why a link shows nothing, to a visitor who can make no other calls.
 type shareError struct {
 	why string
 	err error
@@ -34,6 +35,17 @@ func (s *Server) sharedSession(r *http.Request) (*engine.Session, access.Grant, 
 	}
 	r.SetPathValue("id", grant.Prefix)
 	sess, err := s.session(r)
+	if err == nil {
+		err = sess.View(func(st *core.State) error {
+			if st.Deleted != nil || st.Erased != nil {
+				return core.ErrDeleted
+			}
+			return nil
+		})
+	}
+	if errors.Is(err, core.ErrDeleted) { // without who deleted it and why
+		err = &shareError{"the session of this share link was removed", core.ErrNotFound}
+	}
 	return sess, grant, err
 }
 
@@ -45,9 +57,6 @@ func (s *Server) viewShared(w http.ResponseWriter, r *http.Request, f func(st *c
 		return err
 	}
 	return sess.View(func(st *core.State) error {
-		if st.Deleted != nil || st.Erased != nil {
-			return &shareError{"the session of this share link was removed", core.ErrNotFound}
-		}
 		leaf := st.Leaf(core.MainHead)
 		if grant.Until != "" {
 			leaf = core.LeafAt(grant.Until)

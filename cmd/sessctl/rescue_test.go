@@ -124,6 +124,18 @@ func TestRescueNamesWhatItCannotRepair(t *testing.T) {
 	wantResult(t, f.run("rescue", "--dir", to, "--all"), 0, "pi: 4 of 4 messages sent\n1 session, 1 without faults", "")
 }
 
+// A copy never replaces a file: it could be the original.
+func TestRescueDoesNotReplaceFiles(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	broken := strings.Replace(talk("a"), `"cwd"`, `"titleSource":"user","cwd"`, 1) + "null\n{\"cut"
+	writeOld(t, f.home, map[string]string{"in/x.jsonl": broken})
+	dir := filepath.Join(f.home, "in")
+	wantResult(t, f.run("rescue", "--dir", dir, "--to", dir), 5, "x.jsonl already exists", "x.jsonl already exists")
+	wantText(t, filepath.Join(dir, "x.jsonl"), broken)
+	wantResult(t, f.run("rescue", "--dir", dir, "--to", t.TempDir()), 0, "(without 2 lines that the agent cannot read)", "")
+}
+
 // A file whose header is damaged is no session for its agent.
 func TestRescueListsFilesWithoutHeader(t *testing.T) {
 	t.Parallel()
@@ -131,6 +143,7 @@ func TestRescueListsFilesWithoutHeader(t *testing.T) {
 	writeOld(t, f.home, map[string]string{
 		".pi/agent/sessions/--lab--/x.jsonl": talk("a"),
 		".pi/agent/sessions/--lab--/y.jsonl": `{"type":"sess` + talk("a"),
+		".pi/agent/sessions/--lab--/z.jsonl": "",
 	})
 	wantResult(t, f.run("rescue"), 0, "~/.pi/agent/sessions/--lab--/y.jsonl", "")
 	wantResult(t, f.run("rescue"), 0, "2 sessions, 1 without faults", "")

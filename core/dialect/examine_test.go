@@ -57,6 +57,7 @@ func TestExamineCountsWhatTheAgentSends(t *testing.T) {
 		{"no message", "pi", []string{piHead, said("a", "parentId", ""), `{"type":"message","id":"b","parentId":"a","timestamp":"2026-01-02T03:04:05.000Z"}`}, 1, 0, 0, optional.Refused, -1},
 		{"line separator", "operator", []string{operatorHead, said("a", "parent_id", ""), ended, said("c", "parent_id", "b")}, 3, 1, 0, optional.EndsInside, 3},
 		{"line separator", "openrath", []string{rathHead, chunk("0", "hi"), chunk("1", "x\u2028y")}, 2, 0, 0, optional.Refused, 2},
+		{"leaf that is gone", "operator", []string{operatorHead, said("a", "parent_id", ""), `{"type":"leaf","id":"b","parent_id":"a","timestamp":1,"target_id":"gone"}`}, 1, 0, 0, optional.MissingLeaf, -1},
 		{"bad line", "openrath", []string{rathHead, chunk("0", "hi"), "garbage"}, 1, 0, 0, optional.Refused, 1},
 		{"whole", "openrath", []string{rathHead, chunk("0", "hi"), chunk("1", "x")}, 2, 2, 0, "", -1},
 	}

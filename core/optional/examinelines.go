@@ -3,6 +3,7 @@ package optional
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -70,7 +71,7 @@ func (x *Examination) examineReading(d core.Dialect, f *core.File, data []byte) 
 	}
 	for i, e := range f.Entries {
 		if !read[string(e.Line)] && i < len(f.Lines) {
-			x.Faults = append(x.Faults, Fault{Kind: EndsInside, Line: f.Lines[i], Text: "the agent ends it at U+0085, U+2028 or U+2029 within, and does not read it"})
+			x.Faults = append(x.Faults, Fault{Kind: EndsInside, Line: f.Lines[i], Text: "the agent does not read it as one line: it has U+0085, U+2028 or U+2029"})
 		}
 	}
 	return seen
@@ -126,7 +127,12 @@ func (x *Examination) writeCopy(d core.Dialect, f *core.File, lines [][]byte) {
 
 // examinePath counts the messages of f on the way to its leaf that are sent.
 func (x *Examination) examinePath(d core.Dialect, f *core.File) error {
-	path, err := d.Path(f.Entries, d.Leaf(f.Entries))
+	leaf := d.Leaf(f.Entries)
+	path, err := d.Path(f.Entries, leaf)
+	if id, _ := leaf.ID(); errors.Is(err, core.ErrNotFound) {
+		x.Faults = append(x.Faults, Fault{Kind: MissingLeaf, Text: fmt.Sprintf("the session continues at %.64q, which is not in the file", id)})
+		return nil
+	}
 	if err != nil {
 		return err
 	}

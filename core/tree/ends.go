@@ -15,5 +15,5 @@ func CheckEnd(d core.Tree, path []core.Entry) error {
 	if !named || slices.ContainsFunc(path, func(e core.Entry) bool { return e.ID == id }) {
 		return nil
 	}
-	return fmt.Errorf("entry %.64q moves the session to %.64q, which is not on its path: name that one: %w", path[len(path)-1].ID, id, core.ErrInvalid)
+	return fmt.Errorf("entry %.64q moves the session to %.64q, which is not on its path; fork there instead: %w", path[len(path)-1].ID, id, core.ErrInvalid)
 }

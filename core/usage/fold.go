@@ -49,7 +49,7 @@ func (f *Fold) Add(es ...core.Entry) {
 }
 
 // Note adds what the entry with the id entry reports. The id is empty if the
-// entry is on no path. Files can have an entry twice; it is one answer.
+// entry is on no path. Files can have an entry twice, which counts once.
 func (f *Fold) Note(entry string, uses ...Use) {
 	for i, u := range uses {
 		answer := u.Answer

@@ -71,17 +71,17 @@ func ReadPrices(data []byte) (Prices, error) {
 	return p, nil
 }
 
-// With returns p with the prices of more, which replace those of p. The date is
-// that of more.
+// With returns p with the prices of more, which replace those of p: all of them if more
+// is in another currency. The date is that of more.
 func (p Prices) With(more Prices) Prices {
+	if more.Currency != "" && !strings.EqualFold(more.Currency, p.Currency) {
+		return more
+	}
 	models := maps.Clone(p.Models)
 	maps.Copy(models, more.Models)
 	p.Models = models
 	if more.Date != "" {
 		p.Date = more.Date
-	}
-	if more.Currency != "" {
-		p.Currency = more.Currency
 	}
 	p.Sources = append(p.Sources[:len(p.Sources):len(p.Sources)], more.Sources...)
 	return p

@@ -162,6 +162,16 @@ func TestPricesAreReplacedByModel(t *testing.T) {
 	}
 }
 
+// A sum of two currencies is none.
+func TestPricesInAnotherCurrencyReplaceAll(t *testing.T) {
+	t.Parallel()
+	p := usage.Listed().With(usage.Prices{Date: "2027-01-01", Currency: "EUR", Models: map[string]usage.Price{"mine": {Input: 3}}})
+	_, mine := p.Of("mine")
+	if _, opus := p.Of("claude-opus-5"); !mine || opus || p.Currency != "EUR" {
+		t.Errorf("%+v", p)
+	}
+}
+
 func TestReadPricesRejectsInvalidList(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{``, `[]`, `{"model":{}}`, `{"models":{"m":{"input":-1}}}`, `{"models":{"m":{"cacheRead":1e300}}}`, `{"models":{"m":{"price":1}}}`} {

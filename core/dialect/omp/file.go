@@ -50,7 +50,7 @@ func (d Dialect) File(data []byte) (*core.File, error) {
 }
 
 // AgentFile implements optional.AgentReader: omp fails at a line null, and at a message
-// without a message.
+// entry without a message.
 func (d Dialect) AgentFile(data []byte) (*core.File, error) {
 	for n, line := range jsonl.Numbered(data) {
 		if string(bytes.TrimSpace(line)) == "null" {

@@ -35,7 +35,7 @@ func (Dialect) File(data []byte) (*core.File, error) {
 }
 
 // AgentFile implements optional.AgentReader: pi refuses a file that begins with a
-// byte order mark, and fails at a message without a message.
+// byte order mark, and fails at a message entry without a message.
 func (d Dialect) AgentFile(data []byte) (*core.File, error) {
 	if bytes.HasPrefix(data, jsonl.ByteOrderMark) {
 		return nil, jsonl.ErrMarked

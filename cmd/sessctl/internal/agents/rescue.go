@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -44,7 +45,7 @@ although they are in the file:
 - One line holds several, a line is incomplete, or two messages have one id.
 - The file that a fork continues is missing.
 - An answer of opencode ended in an error, or its message is missing.
-- The agent refuses the file, or ends a line at a character within it.
+- The agent refuses the file, or ends a line at a character within the line.
 
 rescue also names files that are too large for the agent, and those that Claude
 Code will delete soon.
@@ -52,7 +53,7 @@ Code will delete soon.
 --repair adds lines to the files, after which the agent reaches these messages. It
 never changes existing lines, and skips files that changed in the last two
 seconds. If adding lines does not suffice, --to DIR writes a repaired copy there,
-below the same path.
+below the same path, unless that file exists.
 
 A branch of several prompts that ended before the session continued elsewhere may
 be what the agent lost, or what the user left. --join adds it to the history.
@@ -183,15 +184,29 @@ func (a app) examineBelow(ctx context.Context, root follow.Root, f rescueFlags) 
 		case err == nil:
 			rel = filepath.ToSlash(rel)
 			add(src.File.Rules, rel, map[string][]byte{rel: src.File.Data})
-		case errors.Is(err, core.ErrInvalid): // its header may be damaged
+		case errors.Is(err, core.ErrInvalid) && hasMessages(path): // its header is damaged
 			p := &examinedSession{Agent: root.Dialect, Path: path, Error: strings.TrimSuffix(strings.TrimPrefix(err.Error(), path+": "), ": "+core.ErrInvalid.Error())}
 			p.Faults = cli.NotNil(p.Faults)
 			all = append(all, p)
-		default:
+		case !errors.Is(err, core.ErrInvalid):
 			a.Notef("%v", err)
 		}
 	})
 	return all, ctx.Err()
+}
+
+// spoken are parts of lines with messages, by the agents' ways of writing.
+var spoken = [][]byte{[]byte(`"message":{`), []byte(`"record_type": "chunk"`), []byte(`"type":"response_item"`)}
+
+// hasMessages reports whether the file at path has messages near its beginning.
+func hasMessages(path string) bool {
+	file, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	b, err := io.ReadAll(io.LimitReader(file, 1<<20))
+	return err == nil && slices.ContainsFunc(spoken, func(part []byte) bool { return bytes.Contains(b, part) })
 }
 
 // examined examines the files of a session.
@@ -258,7 +273,11 @@ func (a app) repair(p *examinedSession, f rescueFlags) error {
 		if err := atomicfile.MkdirAll(filepath.Dir(path)); err != nil {
 			return err
 		}
-		if err := atomicfile.WriteBytes(path, p.Copy); err != nil {
+		err := atomicfile.Write(path, false, func(w io.Writer) error { // it may be the original
+			_, err := w.Write(p.Copy)
+			return err
+		})
+		if err != nil {
 			return err
 		}
 		p.Repaired = path
@@ -332,6 +351,16 @@ func (a app) printExamined(all []*examinedSession, f rescueFlags) error {
 	return nil
 }
 
+// leftOut returns how many lines of the file the repaired copy does not have.
+func (p *examinedSession) leftOut() (n int) {
+	for _, f := range p.Faults {
+		if f.Kind == optional.BadLine && len(p.Copy) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // beyondRepair reports whether messages are lost that no repair brings back.
 func (p *examinedSession) beyondRepair() bool {
 	return p.Error == "" && len(p.Append)+len(p.Copy) == 0 && slices.ContainsFunc(p.Faults, func(f optional.Fault) bool {
@@ -377,7 +406,11 @@ func (a app) printOne(p *examinedSession) error {
 		return a.Printf("  %s", cli.Wrapped("- "+cli.Plain(p.Error), rescueColumns, 4))
 	}
 	if p.Repaired != "" {
-		return a.Printf("  repaired: %s", cli.Plain(p.Repaired))
+		left := ""
+		if n := p.leftOut(); n > 0 {
+			left = fmt.Sprintf(" (without %s that the agent cannot read)", cli.Count(n, "line", "lines"))
+		}
+		return a.Printf("  repaired: %s%s", cli.Plain(p.Repaired), left)
 	}
 	return nil
 }

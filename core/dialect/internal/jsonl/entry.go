@@ -64,8 +64,8 @@ func checkMessage(v jsjson.Value) error {
 	return nil
 }
 
-// CheckMessages returns core.ErrInvalid for the first of es that is a message without
-// a message.
+// CheckMessages returns core.ErrInvalid for the first of es that is a message entry
+// without a message.
 func CheckMessages(es []core.Entry) error {
 	for _, e := range es {
 		if e.Type != "message" {
