@@ -34,7 +34,7 @@ func TestAccessLogOmitsSessionContent(t *testing.T) {
 		{"POST", "/v1/sessions/session-one/entries", message("b", "a", "needle"), "refused-2", bearer, 403, "POST /v1/sessions/{id}/entries", "session-one", "forbidden", "agent (" + m.ID + ")"},
 		{"POST", "/v1/sessions/session-one/entries", message("b", "a", "needle"), "write-1", "Bearer the-bootstrap-token", 200, "POST /v1/sessions/{id}/entries", "session-one", "ok", "the node's token"},
 		{"POST", "/v1/sessions/session-one/entries", message("c", "needle", "x"), "bad-1", "Bearer the-bootstrap-token", 400, "POST /v1/sessions/{id}/entries", "session-one", "invalid", "the node's token"},
-		{"GET", "/v1/sessions", "", "nobody-1", "Bearer needle", 401, "GET /v1/sessions", "", "unauthorized", "-"},
+		{"GET", "/v1/sessions", "", "unknown-1", "Bearer needle", 401, "GET /v1/sessions", "", "unauthorized", "-"},
 	} {
 		res, body := n.request(t, c.method, c.path, c.body, "Authorization", c.auth, "X-Request-Id", c.id)
 		if res.StatusCode != c.status || res.Header.Get("X-Request-Id") != c.id {

@@ -205,12 +205,8 @@ func (s *Server) branch(w http.ResponseWriter, r *http.Request) error {
 		var line []byte
 		unmoved := after
 		err = sess.View(func(st *core.State) (err error) {
-			before := storedBefore(st, r, q.At)
-			line, err = branchLine(st, head, q, before)
-			if err == nil && line == nil && before != nil {
-				return fmt.Errorf("the key was used for another request, which stored entry %.64q: %w", before.ID, core.ErrConflict)
-			}
-			if err == nil && line == nil && after == nil && recordsMoves(st.Dialect, q.At) {
+			line, err = branchLine(st, head, q, storedBefore(st, r, q.At))
+			if line == nil && after == nil && moveLine(st.Dialect, q.At) != nil {
 				at := st.Cursor()
 				unmoved = &at // if the head moves, the branch needs an entry
 			}
@@ -226,22 +222,24 @@ func (s *Server) branch(w http.ResponseWriter, r *http.Request) error {
 			}
 			return s.appended(w, r, rec)
 		}
-		err := sess.MoveAfter(r.Context(), head, r.Header.Get(api.HeaderWriter), q.At, unmoved)
-		if errors.Is(err, core.ErrConflict) && after == nil && unmoved != nil {
-			continue
+		err = sess.MoveAfter(r.Context(), head, r.Header.Get(api.HeaderWriter), q.At, unmoved)
+		if err == nil {
+			return answer(w, http.StatusOK, core.Receipt{IDs: []string{}, Cursor: cursorOf(sess)})
 		}
-		if err != nil {
+		if after != nil || unmoved == nil || !errors.Is(err, core.ErrConflict) {
 			return err
 		}
-		return answer(w, http.StatusOK, core.Receipt{IDs: []string{}, Cursor: cursorOf(sess)})
 	}
 }
 
-// recordsMoves reports whether d has an entry for a move to leaf.
-func recordsMoves(d core.Dialect, leaf core.Leaf) bool {
+// moveLine returns the entry of d that records a move to leaf, nil if there is none.
+func moveLine(d core.Dialect, leaf core.Leaf) []byte {
 	id, named := leaf.ID()
+	if !named {
+		return nil
+	}
 	line, _ := d.Write(item.Item{Kind: item.Leaf, Target: id})
-	return named && line != nil
+	return line
 }
 
 // storedBefore returns the entry that an earlier request with the key of r stored, or
@@ -285,10 +283,13 @@ func branchLine(st *core.State, head string, q api.BranchRequest, before *core.E
 		if len(q.Details) > 0 && string(q.Details) != "null" {
 			return nil, fmt.Errorf("details require a summary: %w", core.ErrInvalid)
 		}
-		if !named || left == q.At && before == nil {
+		line := moveLine(st.Dialect, q.At)
+		if line == nil && before != nil {
+			return nil, fmt.Errorf("the key was used for another request, which stored entry %.64q: %w", before.ID, core.ErrConflict)
+		}
+		if left == q.At && before == nil {
 			return nil, nil
 		}
-		line, _ := st.Dialect.Write(item.Item{Kind: item.Leaf, Target: id})
 		return line, nil
 	}
 	if before != nil {

@@ -27,6 +27,17 @@ func (e *shareError) Error() string { return e.why + ": " + e.err.Error() }
 
 func (e *shareError) Unwrap() error { return e.err }
 
+// errShareGone does not tell who removed the session and why.
+var errShareGone = &shareError{"the session of this share link was removed", core.ErrNotFound}
+
+// checkShared returns errShareGone if st was removed.
+func checkShared(st *core.State) error {
+	if st.Deleted != nil || st.Erased != nil {
+		return errShareGone
+	}
+	return nil
+}
+
 // sharedSession returns the session of the caller's share link.
 func (s *Server) sharedSession(r *http.Request) (*engine.Session, access.Grant, error) {
 	grant := callerOf(r.Context()).Grant
@@ -35,16 +46,8 @@ func (s *Server) sharedSession(r *http.Request) (*engine.Session, access.Grant, 
 	}
 	r.SetPathValue("id", grant.Prefix)
 	sess, err := s.session(r)
-	if err == nil {
-		err = sess.View(func(st *core.State) error {
-			if st.Deleted != nil || st.Erased != nil {
-				return core.ErrDeleted
-			}
-			return nil
-		})
-	}
-	if errors.Is(err, core.ErrDeleted) { // without who deleted it and why
-		err = &shareError{"the session of this share link was removed", core.ErrNotFound}
+	if errors.Is(err, core.ErrDeleted) {
+		return nil, grant, errShareGone
 	}
 	return sess, grant, err
 }
@@ -57,6 +60,9 @@ func (s *Server) viewShared(w http.ResponseWriter, r *http.Request, f func(st *c
 		return err
 	}
 	return sess.View(func(st *core.State) error {
+		if err := checkShared(st); err != nil {
+			return err
+		}
 		leaf := st.Leaf(core.MainHead)
 		if grant.Until != "" {
 			leaf = core.LeafAt(grant.Until)
@@ -112,6 +118,9 @@ func (s *Server) sharedEntries(w http.ResponseWriter, r *http.Request) error {
 // events without content.
 func (s *Server) sharedEvents(w http.ResponseWriter, r *http.Request) error {
 	sess, grant, err := s.sharedSession(r)
+	if err == nil {
+		err = sess.View(checkShared)
+	}
 	if err != nil {
 		return err
 	}

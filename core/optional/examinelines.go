@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/item"
@@ -61,8 +60,7 @@ func (x *Examination) examineReading(d core.Dialect, f *core.File, data []byte) 
 	}
 	seen, err := a.AgentFile(data)
 	if err != nil {
-		reason := strings.TrimSuffix(err.Error(), ": "+core.ErrInvalid.Error())
-		x.Faults = append(x.Faults, Fault{Kind: Refused, Text: "the agent does not open the file: " + reason})
+		x.Faults = append(x.Faults, Fault{Kind: Refused, Text: "the agent does not open the file: " + core.Reason(err)})
 		return &core.File{}
 	}
 	read := map[string]bool{}

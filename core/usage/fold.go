@@ -11,10 +11,14 @@ import (
 type Fold struct {
 	meter   Meter
 	uses    []Use
-	answers map[string]int // the place in uses of each named answer
+	answers map[answerKey]int // the place in uses of each answer
 	reports []report
 	own     item.Usage
 }
+
+// An answerKey identifies an answer by its name or, without one, by the entry that
+// reports it. The zero one identifies none.
+type answerKey struct{ answer, entry string }
 
 // A report says that the entry with this id reported uses[use].
 type report struct {
@@ -52,23 +56,23 @@ func (f *Fold) Add(es ...core.Entry) {
 // entry is on no path. Files can have an entry twice, which counts once.
 func (f *Fold) Note(entry string, uses ...Use) {
 	for i, u := range uses {
-		answer := u.Answer
-		if answer == "" && entry != "" && i == 0 {
-			answer = "entry " + entry
+		key := answerKey{answer: u.Answer}
+		if u.Answer == "" && i == 0 {
+			key.entry = entry
 		}
-		at, known := f.answers[answer]
-		if known = known && answer != ""; known {
+		at, known := f.answers[key]
+		if known = known && key != (answerKey{}); known {
 			f.replace(at, u)
 		} else {
 			at = len(f.uses)
 			f.uses = append(f.uses, u)
 			f.count(&u, 1)
 		}
-		if answer != "" && !known {
+		if key != (answerKey{}) && !known {
 			if f.answers == nil {
-				f.answers = map[string]int{}
+				f.answers = map[answerKey]int{}
 			}
-			f.answers[answer] = at
+			f.answers[key] = at
 		}
 		if entry != "" {
 			f.reports = append(f.reports, report{entry, at})

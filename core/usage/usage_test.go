@@ -33,6 +33,16 @@ func answer(id, parent, model string, n int) string {
 		id, parent, model, n, n, n)
 }
 
+// pathTo returns the path to the entry with that id.
+func pathTo(t *testing.T, d core.Dialect, es []core.Entry, id string) []core.Entry {
+	t.Helper()
+	path, err := d.Path(es, core.LeafAt(id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // Files of pi 0.73 can have an entry twice.
 func TestRepeatedEntryCountsOnce(t *testing.T) {
 	t.Parallel()
@@ -40,11 +50,7 @@ func TestRepeatedEntryCountsOnce(t *testing.T) {
 	es := entries(t, d, answer("a", "", "claude", 1), answer("a", "", "claude", 1), answer("b", "a", "claude", 2))
 	f := usage.NewFold(d, core.Header{})
 	f.Add(es...)
-	path, err := d.Path(es, core.LeafAt("b"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := f.Report([]usage.Head{{Name: "main", Path: path}}, nil)
+	r := f.Report([]usage.Head{{Name: "main", Path: pathTo(t, d, es, "b")}}, nil)
 	if r.Answers != 2 || r.Input != 3 || r.Heads[0].Answers != 2 || r.Heads[0].Input != 3 {
 		t.Errorf("%+v", r)
 	}
@@ -56,15 +62,7 @@ func TestUsageIsSummedPerBranchAndModel(t *testing.T) {
 	es := entries(t, d, answer("a", "", "claude", 1), answer("b", "a", "claude", 2), answer("c", "a", "gpt", 4))
 	f := usage.NewFold(d, core.Header{})
 	f.Add(es...)
-	left, err := d.Path(es, core.LeafAt("b"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	right, err := d.Path(es, core.LeafAt("c"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := f.Report([]usage.Head{{Name: "main", Path: left}, {Name: "other", Path: right}}, func(id string) bool { return id == "a" })
+	r := f.Report([]usage.Head{{Name: "main", Path: pathTo(t, d, es, "b")}, {Name: "other", Path: pathTo(t, d, es, "c")}}, func(id string) bool { return id == "a" })
 	sum := func(n, answers int64) usage.Sum {
 		return usage.Sum{Answers: answers, Usage: item.Usage{Input: n, Output: n, Cost: float64(n)}}
 	}

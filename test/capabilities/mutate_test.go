@@ -119,7 +119,7 @@ var generalMutations = []mutation{
 	},
 	{
 		"usage/FLEET-23", "each line of an answer counts", "core/usage/fold.go",
-		"known = known && answer != \"\"; known", "known = false; known",
+		"known = known && key != (answerKey{}); known", "known = false; known",
 	},
 	{
 		"usage/FLEET-23", "sub-agents are the session's own agent", "core/dialect/claude/meter.go",

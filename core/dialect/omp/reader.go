@@ -92,7 +92,7 @@ func (r *reader) add(e core.Entry) {
 }
 
 func (r *reader) skip(err error) {
-	r.skipped = append(r.skipped, core.BadLine{Line: r.line, Error: jsonl.Reason(err)})
+	r.skipped = append(r.skipped, core.BadLine{Line: r.line, Error: core.Reason(err)})
 }
 
 // value returns the JSON value at the beginning of rest, or nil if there is

@@ -112,7 +112,7 @@ func (r *reader) begin(line []byte) error {
 }
 
 func (r *reader) skip(err error) {
-	r.file.Skipped = append(r.file.Skipped, core.BadLine{Line: r.line, Error: jsonl.Reason(err)})
+	r.file.Skipped = append(r.file.Skipped, core.BadLine{Line: r.line, Error: core.Reason(err)})
 }
 
 // noSession says why the lines are not a session.

@@ -28,7 +28,7 @@ func (d Dialect) Load(path string, data []byte) (Loaded, error) {
 	r := d.newReader(data)
 	for !r.done() {
 		if err := r.next(); err != nil && !errors.Is(err, errUnfinished) {
-			return Loaded{}, fmt.Errorf("%s:%d: %s: %w", path, r.line, jsonl.Reason(err), core.ErrInvalid)
+			return Loaded{}, fmt.Errorf("%s:%d: %s: %w", path, r.line, core.Reason(err), core.ErrInvalid)
 		}
 	}
 	if !r.begun {

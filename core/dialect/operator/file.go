@@ -84,7 +84,7 @@ func (r *reader) begin(e core.Entry) error {
 
 func (r *reader) skip(n int, err error) {
 	r.file.Exact = false
-	r.file.Skipped = append(r.file.Skipped, core.BadLine{Line: n, Error: jsonl.Reason(err)})
+	r.file.Skipped = append(r.file.Skipped, core.BadLine{Line: n, Error: core.Reason(err)})
 }
 
 // noSession says why the lines read so far are not a session.

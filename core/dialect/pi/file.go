@@ -68,7 +68,7 @@ func readLines(f *core.File, body []byte) ([]core.Entry, error) {
 		e, err := jsonl.Entry(line)
 		if err != nil {
 			f.Exact = false
-			f.Skipped = append(f.Skipped, core.BadLine{Line: n, Error: jsonl.Reason(err)})
+			f.Skipped = append(f.Skipped, core.BadLine{Line: n, Error: core.Reason(err)})
 			continue
 		}
 		records = append(records, e)

@@ -185,7 +185,7 @@ func (a app) examineBelow(ctx context.Context, root follow.Root, f rescueFlags) 
 			rel = filepath.ToSlash(rel)
 			add(src.File.Rules, rel, map[string][]byte{rel: src.File.Data})
 		case errors.Is(err, core.ErrInvalid) && hasMessages(path): // its header is damaged
-			p := &examinedSession{Agent: root.Dialect, Path: path, Error: strings.TrimSuffix(strings.TrimPrefix(err.Error(), path+": "), ": "+core.ErrInvalid.Error())}
+			p := &examinedSession{Agent: root.Dialect, Path: path, Error: strings.TrimPrefix(core.Reason(err), path+": ")}
 			p.Faults = cli.NotNil(p.Faults)
 			all = append(all, p)
 		case !errors.Is(err, core.ErrInvalid):

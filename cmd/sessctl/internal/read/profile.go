@@ -24,7 +24,7 @@ func (p *profileFlag) add(cmd *cobra.Command) {
 // check resolves the profile. An unknown name is a usage error.
 func (p *profileFlag) check() (err error) {
 	if p.Profile, err = dialect.NamedProfile(p.name); err != nil {
-		return cli.Usagef("%s", strings.TrimSuffix(err.Error(), ": "+core.ErrInvalid.Error()))
+		return cli.Usagef("%s", core.Reason(err))
 	}
 	return nil
 }

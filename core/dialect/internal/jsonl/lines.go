@@ -2,7 +2,6 @@ package jsonl
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -37,16 +36,6 @@ func Numbered(body []byte) func(yield func(int, []byte) bool) {
 func CountUpTo(body []byte) int {
 	const usual = 128
 	return min(bytes.Count(body, []byte("\n")), len(body)/usual) + 1
-}
-
-// Reason is the text of err without the words that say that the line is
-// invalid.
-func Reason(err error) string {
-	s := err.Error()
-	if errors.Is(err, core.ErrInvalid) {
-		s = strings.TrimSuffix(s, ": "+core.ErrInvalid.Error())
-	}
-	return s
 }
 
 // IsBlank reports whether line is nothing but what JavaScript takes for white
