@@ -86,7 +86,7 @@ func (Dialect) Detect(data []byte) bool {
 		case i > 0 && isOwn(e):
 			return true
 		case i > 0:
-		case e.Type != typeHeader || jsonl.NumericTime(e):
+		case e.Type != typeHeader:
 			return false
 		default:
 			if _, err := jsonl.Header(e); err != nil {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
-	"github.com/sesslog/sesslog/core/internal/jsjson"
 	"github.com/sesslog/sesslog/core/jsonline"
 )
 
@@ -100,40 +99,23 @@ func (r *reader) noSession() error {
 const headerWithin = 1 << 20
 
 // Detect reports whether the first object among the lines of data is a header
-// that no other agent writes: of the type "session_header", or of the type
-// "session" with a number as its timestamp, for which pi has a string, or without the
-// id that pi requires. If the header has no timestamp, that of the next object tells.
+// that pi does not write: of the type "session_header", without an id, or in a file
+// whose times are numbers.
 func (Dialect) Detect(data []byte) bool {
 	body := bytes.TrimPrefix(data, jsonl.ByteOrderMark)
-	begun := false
-	for _, line := range jsonl.Numbered(body[:min(len(body), headerWithin)]) {
+	body = body[:min(len(body), headerWithin)]
+	for _, line := range jsonl.Numbered(body) {
 		e, err := readEntry(line)
 		if err != nil {
 			continue
 		}
-		o, err := jsonl.Object(e)
-		if err != nil {
+		if _, err := asHeader(e); err != nil {
 			return false
 		}
-		if !begun {
-			if _, err := asHeader(e); err != nil {
-				return false
-			}
-			if e.Type == typeHeaderByBook || o.Get("id") == nil {
-				return true
-			}
-		}
-		if begun || o.Get("timestamp") != nil {
-			return isNumber(o.Get("timestamp"))
-		}
-		begun = true
+		o, err := jsonl.Object(e)
+		return err == nil && (e.Type == typeHeaderByBook || o.Get("id") == nil || jsonl.NumericTime(body))
 	}
 	return false
-}
-
-func isNumber(v jsjson.Value) bool {
-	_, ok := v.Number()
-	return ok
 }
 
 func isBlank(line []byte) bool { return len(bytes.TrimFunc(line, isSpace)) == 0 }

@@ -12,6 +12,7 @@ import (
 // seeds are files in which something is odd.
 var seeds = [][]byte{
 	text(header, hello, hi),
+	text(`{"type":"session","id":"s","cwd":""}`, `{"timestamp":1}`),
 	text("junk", "", `{"type":"x"}`, header, hello, "{bad", "null", hi)[:260],
 	text(`{"type":"session_header","id":"s","cwd":"/"}`, `{"type":"message","message":{"role":"user","contents":[{}]}}`, leafTo("l", "u1", "null")),
 	text(header, at("a", "b", "1"), at("b", "a", "1e400"), at("a", "a", `"5"`), `{}`, header),

@@ -88,13 +88,14 @@ func readLines(f *core.File, body []byte) ([]core.Entry, error) {
 const headerWithin = 1 << 20
 
 // Detect reports whether the first object among the lines of data is a header
-// of pi. A number for a timestamp is Operator's, which else looks the same.
+// of pi. If times are numbers, it is Operator's, which else looks the same.
 func (Dialect) Detect(data []byte) bool {
 	body := bytes.TrimPrefix(data, jsonl.ByteOrderMark)
-	for _, line := range jsonl.Numbered(body[:min(len(body), headerWithin)]) {
+	body = body[:min(len(body), headerWithin)]
+	for _, line := range jsonl.Numbered(body) {
 		if e, err := jsonl.Entry(line); err == nil {
 			_, err := asHeader(e)
-			return err == nil && !jsonl.NumericTime(e)
+			return err == nil && !jsonl.NumericTime(body)
 		}
 	}
 	return false

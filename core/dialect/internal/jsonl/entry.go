@@ -157,14 +157,24 @@ func Header(e core.Entry) (core.Header, error) {
 	return h, err
 }
 
-// NumericTime reports whether the timestamp of e is a number.
-func NumericTime(e core.Entry) bool {
-	o, err := Object(e)
-	if err != nil || e.Time != "" {
-		return false
+// NumericTime reports whether the first timestamp in the first two objects among
+// the lines of data is a number. Operator writes numbers, and pi strings.
+func NumericTime(data []byte) bool {
+	objects := 0
+	for _, line := range Numbered(data) {
+		o, err := jsjson.ParseObject(line)
+		if err != nil {
+			continue
+		}
+		if at := o.Get("timestamp"); at != nil {
+			_, is := at.Number()
+			return is
+		}
+		if objects++; objects == 2 {
+			break
+		}
 	}
-	_, is := o.Get("timestamp").Number()
-	return is
+	return false
 }
 
 // Object reads the line of an entry. The error names the entry.
