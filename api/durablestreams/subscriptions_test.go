@@ -300,6 +300,24 @@ func TestSubscriptionsNeedRights(t *testing.T) {
 	n.want(t, 401, "GET", "__ds/subscriptions/s", "", "Authorization", "Bearer wrong")
 	n.want(t, 200, "GET", "__ds/jwks.json", "", "Authorization", "none")
 	subscribed(t, n, 600_000)
+	for _, c := range []struct{ method, path, body string }{
+		{"GET", "s", ""}, {"DELETE", "s", ""}, {"PUT", "s", `{"type":"pull-wake","streams":["ours"],"wake_stream":"ours-wakes"}`},
+		{"POST", "s/streams", `{"streams":["ours"]}`}, {"DELETE", "s/streams/ours", ""}, {"POST", "s/claim", `{"worker":"w"}`},
+	} {
+		n.want(t, 403, c.method, "__ds/subscriptions/"+c.path, c.body, as...)
+	}
+	mine, err := n.CreateToken(t.Context(), api.TokenRequest{Name: "mine", Scope: access.Write, Prefix: "ds-_5f_5fds__subscriptions__mine"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asMine := []string{"Authorization", "Bearer " + mine.Bearer, "Content-Type", "application/json"}
+	until(t, "the other token", func() bool {
+		res, _ := n.do(t, "GET", "__ds/subscriptions/mine", "", asMine...)
+		return res.StatusCode == 404
+	})
+	for _, q := range []string{`"streams":["ours"],"wake_stream":"wakes"`, `"pattern":"ours","wake_stream":"wakes"`} {
+		n.want(t, 403, "PUT", "__ds/subscriptions/mine", `{"type":"pull-wake",`+q+`}`, asMine...)
+	}
 	n.want(t, 201, "PUT", "events/a", `{"n":1}`, asJSON...)
 	var w wake
 	until(t, "claim", func() bool { got, status := claim(t, n, "w"); w = got; return status == 200 })

@@ -13,9 +13,9 @@ import (
 	"github.com/sesslog/sesslog/session"
 )
 
-// importedFrom returns the parent that an import names. It need not be in the
-// log, because files may be imported in any order.
-func importedFrom(q url.Values) ([]core.Lineage, error) {
+// importedFrom returns the parent that an import names, which c must be allowed to
+// use. It need not be in the log, because files may be imported in any order.
+func importedFrom(c caller, q url.Values) ([]core.Lineage, error) {
 	name, word := q.Get("parent"), q.Get("kind")
 	if name == "" && word == "" {
 		return nil, nil
@@ -25,6 +25,9 @@ func importedFrom(q url.Values) ([]core.Lineage, error) {
 		return nil, err
 	}
 	if err := checkKind(word); err != nil {
+		return nil, err
+	}
+	if err := c.mayUse(id); err != nil {
 		return nil, err
 	}
 	return []core.Lineage{{Session: id, Kind: word}}, nil
@@ -56,7 +59,7 @@ func (s *Server) importBytes(w http.ResponseWriter, r *http.Request, raw []byte)
 		return err
 	}
 	who := core.Origin{By: q.Get("by")}
-	if who.Parents, err = importedFrom(q); err != nil {
+	if who.Parents, err = importedFrom(callerOf(r.Context()), q); err != nil {
 		return err
 	}
 	on, err := session.ParseOnConflict(q.Get("onConflict"))

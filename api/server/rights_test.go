@@ -84,41 +84,82 @@ func TestEveryCallRequiresItsScope(t *testing.T) {
 		t.Fatal(err)
 	}
 	n.awaitStatus(t, revoked.Bearer, http.StatusUnauthorized)
+	expired := n.create(t, api.TokenRequest{Name: "expired", Scope: access.Admin, Expires: time.Now().Add(3 * time.Second)})
+	n.awaitStatus(t, expired.Bearer, http.StatusUnauthorized)
+	rotated := n.create(t, api.TokenRequest{Name: "rotated", Scope: access.Admin})
+	if _, err := n.RotateToken(t.Context(), rotated.ID, api.RotateRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	n.awaitStatus(t, rotated.Bearer, http.StatusUnauthorized)
 	kinds := []struct{ name, header string }{
 		{"nobody", ""},
 		{"basic", "Basic dGhlLWJvb3RzdHJhcC10b2tlbjo="},
 		{"wrong", "Bearer the-bootstrap-tokem"},
 		{"revoked", "Bearer " + revoked.Bearer},
+		{"expired", "Bearer " + expired.Bearer},
+		{"rotated", "Bearer " + rotated.Bearer},
 		{"read", "Bearer " + n.create(t, api.TokenRequest{Name: "r", Scope: access.Read, Expires: until}).Bearer},
 		{"write", "Bearer " + n.create(t, api.TokenRequest{Name: "w", Scope: access.Write, Expires: until}).Bearer},
 		{"admin", "Bearer " + n.create(t, api.TokenRequest{Name: "a", Scope: access.Admin, Expires: until}).Bearer},
 		{"first", "Bearer the-bootstrap-token"},
 		{"ours/read", "Bearer " + n.create(t, api.TokenRequest{Name: "or", Scope: access.Read, Prefix: "ours-"}).Bearer},
 		{"ours/write", "Bearer " + n.create(t, api.TokenRequest{Name: "ow", Scope: access.Write, Prefix: "ours-"}).Bearer},
+		{"ds/write", "Bearer " + n.create(t, api.TokenRequest{Name: "dw", Scope: access.Write, Prefix: "ds-"}).Bearer},
 		{"share", "Bearer " + n.shareOf(t, "ours-000001", "").Bearer},
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%-48s", "CALL")
+	fmt.Fprintf(&b, "%-62s", "CALL")
 	for _, k := range kinds {
 		fmt.Fprintf(&b, " %-10s", k.name)
 	}
 	b.WriteString("\n")
+	dryRuns := server.DryRuns()
 	for _, pattern := range server.RoutePatterns() {
-		for _, session := range []string{"ours-000001", "other-000001"} {
-			method, path, _ := strings.Cut(pattern, " ")
-			if session != "ours-000001" && !strings.Contains(path, "/sessions/{id}") {
-				continue
-			}
-			path = strings.NewReplacer("{id}", session, "{entry}", "e", "{head}", "h", "{name}", "n", "{shard}", "0", "{token}", "aaaaaaaaaaaa",
-				"{digest}", "sha256:"+strings.Repeat("0", 64), "{path...}", session).Replace(path)
-			fmt.Fprintf(&b, "%-48s", method+" "+strings.Replace(path, "sha256:"+strings.Repeat("0", 64), "{digest}", 1))
+		for _, path := range pathsOf(pattern) {
+			method, _, _ := strings.Cut(pattern, " ")
+			fmt.Fprintf(&b, "%-62s", method+" "+strings.Replace(path, zeroDigest, "{digest}", 1))
 			for _, k := range kinds {
-				fmt.Fprintf(&b, " %-10s", n.attempt(t, method, path, k.header))
+				got := n.attempt(t, method, path, k.header)
+				fmt.Fprintf(&b, " %-10s", got)
+				if !slices.Contains(dryRuns, pattern) {
+					continue
+				}
+				if dry := n.attempt(t, method, strings.Replace(path, api.Prefix, api.DryRunPrefix, 1), k.header); dry != got {
+					t.Errorf("%s %s: %s answers %s, and %s for a dry run", method, path, k.name, got, dry)
+				}
 			}
 			b.WriteString("\n")
 		}
 	}
 	golden(t, "testdata/rights.golden", trimmed(b.String()))
+}
+
+var zeroDigest = "sha256:" + strings.Repeat("0", 64)
+
+// pathsOf returns the paths of a call: of sessions inside and outside the prefix ours-,
+// and of the subscriptions of streams.
+func pathsOf(pattern string) (paths []string) {
+	method, path, _ := strings.Cut(pattern, " ")
+	streams, isStream := strings.CutSuffix(path, "{path...}")
+	if isStream {
+		sub := streams + "__ds/subscriptions/ours"
+		paths = append(paths, streams+"ours-000001")
+		switch method {
+		case "GET", "PUT":
+			return append(paths, sub)
+		case "POST":
+			return append(paths, sub+"/claim", sub+"/streams")
+		}
+		return append(paths, sub, sub+"/streams/ours-000001")
+	}
+	for _, session := range []string{"ours-000001", "other-000001"} {
+		paths = append(paths, strings.NewReplacer("{id}", session, "{entry}", "e", "{head}", "h", "{name}", "n", "{shard}", "0",
+			"{token}", "aaaaaaaaaaaa", "{digest}", zeroDigest).Replace(path))
+	}
+	if !strings.Contains(path, "/sessions/{id}") {
+		return paths[:1]
+	}
+	return paths
 }
 
 // attempt returns the result of a request that every handler rejects.
