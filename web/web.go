@@ -142,7 +142,7 @@ func (p *page) limited(f func(http.ResponseWriter, *http.Request) error) http.Ha
 		if err != nil {
 			return err
 		}
-		lease := p.memory.Lease()
+		lease := p.memory.LeaseFor(callerName(r))
 		defer lease.Release()
 		answer := &buffered{ResponseWriter: w}
 		err = func() error {
