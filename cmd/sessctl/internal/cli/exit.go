@@ -165,9 +165,9 @@ func (r *report) fromCore(err error) {
 
 // fromNetwork describes that the node at base did not respond.
 func (r *report) fromNetwork(err error, base string) {
-	dial, ok := errors.AsType[*net.OpError](err)
+	dial, ok := unreached(err)
 	switch {
-	case ok && dial.Op == "dial" && !errors.Is(err, context.Canceled):
+	case ok:
 		r.Code, r.Exit = "unavailable", ExitUnavailable
 		r.Detail = fmt.Sprintf("no node at %s: %s", base, lastCause(dial))
 		r.Next = "start one with: sessnode, or name another with --url or SESS_URL"
@@ -192,6 +192,17 @@ func (r *report) unknown() string {
 // probably fail, too.
 func IsUnanswered(err error) bool {
 	return errors.Is(err, core.ErrUnavailable) || errors.Is(err, core.ErrUncertain)
+}
+
+// IsUnreached reports whether there is no node at the address, so that nothing was sent.
+func IsUnreached(err error) bool {
+	_, is := unreached(err)
+	return is
+}
+
+func unreached(err error) (*net.OpError, bool) {
+	dial, ok := errors.AsType[*net.OpError](err)
+	return dial, ok && dial.Op == "dial" && !errors.Is(err, context.Canceled)
 }
 
 func lastCause(err *net.OpError) string {

@@ -354,6 +354,9 @@ func contradicted(err error, file glimpse) error {
 
 // inFile adds the name of the file to err.
 func inFile(name string, err error) error {
+	if cli.IsUnreached(err) {
+		return err
+	}
 	if cli.IsUnanswered(err) {
 		return cli.Hintf(err, "repeat the import; entries that exist are skipped")
 	}
