@@ -31,17 +31,20 @@ func TestMain(m *testing.M) {
 	os.Exit(harness.Main(m))
 }
 
+// untruncated keeps all records in the log: the checks at the end read them.
+const untruncated = "SESS_LOG_GARBAGE=0"
+
 func TestOneNodeUnderFire(t *testing.T) {
 	t.Parallel()
 	r := newRun("one")
-	r.t, r.nodes = t, []*harness.Node{harness.StartNode(t)}
+	r.t, r.nodes = t, []*harness.Node{harness.StartNode(t, untruncated)}
 	r.fire(chosen(t, processFaults[2:3], processFaults[5:]), lasts(6*time.Second))
 }
 
 func TestThreeNodesUnderFire(t *testing.T) {
 	t.Parallel()
 	r := newRun("three")
-	r.t, r.nodes = t, harness.StartCluster(t, 3, harness.StartBucket(t))
+	r.t, r.nodes = t, harness.StartCluster(t, 3, harness.StartBucket(t), untruncated)
 	kinds := processFaults[:1]
 	if *long || *length > 0 {
 		kinds = processFaults
@@ -111,6 +114,7 @@ func startHosts(t *testing.T, net *lan.LAN) []*harness.Node {
 			"--cluster-name", "fire",
 			"--cluster-listen", routes[i],
 			"--cluster-routes", strings.Join(routes, ","),
+			untruncated,
 			"SESS_TOKEN=of-the-test",
 			"SESS_CLUSTER_SECRET=of-the-test")...)
 		nodes[i].Token = "of-the-test"
