@@ -27,7 +27,7 @@ const pingEvery = 15 * time.Second
 func (p *page) stream(w http.ResponseWriter, r *http.Request, follow func(ctx context.Context, c *client.Client, send func(kind, id, data string) error) error) error {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	lease := p.memory.LeaseFor(callerName(r))
+	lease := p.memory.Lease()
 	defer lease.Release()
 	ctx = memory.With(ctx, lease)
 	rc := http.NewResponseController(w)

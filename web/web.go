@@ -142,7 +142,7 @@ func (p *page) limited(f func(http.ResponseWriter, *http.Request) error) http.Ha
 		if err != nil {
 			return err
 		}
-		lease := p.memory.LeaseFor(callerName(r))
+		lease := p.memory.Lease()
 		defer lease.Release()
 		answer := &buffered{ResponseWriter: w}
 		err = func() error {

@@ -41,10 +41,10 @@ type Config struct {
 	Secret []byte
 	Logger *slog.Logger
 
-	Sent    func(context.Context) *memory.Lease // for bodies on their way to the caller
-	Memory  *memory.Budget                      // what is derived of streams
-	MaxLine int                                 // bytes of an entry's line
-	Poll    time.Duration                       // how long a long-poll waits
+	Sent    *memory.Budget // bodies on their way to readers
+	Memory  *memory.Budget // what is derived of streams
+	MaxLine int            // bytes of an entry's line
+	Poll    time.Duration  // how long a long-poll waits
 	// CORS lets pages of other origins read. Only safe if callers show a token.
 	CORS bool
 	// Stopping ends when the server begins to stop.

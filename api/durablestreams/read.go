@@ -69,7 +69,7 @@ func (h *Handler) pageAt(sess *engine.Session, from start) (p page, err error) {
 
 // withBody calls f with the bytes of a page: for JSON, an array of the values.
 func (h *Handler) withBody(ctx context.Context, p *page, f func([]byte)) error {
-	lease := h.cfg.Sent(ctx)
+	lease := h.cfg.Sent.Lease()
 	defer lease.Release()
 	if err := lease.Grow(ctx, bodyWork*(p.next-p.from)); err != nil {
 		return err

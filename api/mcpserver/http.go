@@ -60,7 +60,7 @@ func Handler(api http.Handler, version string, b *memory.Budget) http.Handler {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 			return
 		}
-		lease := b.LeaseFor(callerName(r))
+		lease := b.Lease()
 		defer lease.Release()
 		out := &answer{ResponseWriter: w}
 		func() {

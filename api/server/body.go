@@ -21,7 +21,7 @@ func (s *Server) readBody(r *http.Request) (body []byte, release func(), err err
 	if r.ContentLength > most {
 		return nil, nil, fmt.Errorf("the body has %d bytes, %d are allowed (limits.body, or the token's): %w", r.ContentLength, most, core.ErrTooLarge)
 	}
-	small, large := lease(r.Context(), s.limiters.small), lease(r.Context(), s.limiters.memory)
+	small, large := s.limiters.small.Lease(), s.limiters.memory.Lease()
 	release = func() { small.Release(); large.Release() }
 	var b []byte
 	for {

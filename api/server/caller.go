@@ -21,9 +21,6 @@ type caller struct {
 	// name is for audit records and logs; empty if the node requires no token.
 	name string
 	id   string // of its token in the log; empty if it has none
-	// account is what shares are counted by: its token or, if several clients use the
-	// same one from the node's configuration or none, the address. Empty for the node.
-	account string
 }
 
 // unauthenticated is the caller on a node that requires no token.

@@ -185,7 +185,7 @@ func (s *Server) sendEvent(ctx context.Context, out *eventWriter, z *storage.Laz
 // withEventLine calls f with a line with its images, byte-identical if it fits on one
 // line of an event.
 func (s *Server) withEventLine(ctx context.Context, line []byte, f func([]byte) error) error {
-	lease := lease(ctx, s.limiters.sent)
+	lease := s.limiters.sent.Lease()
 	defer lease.Release()
 	whole, err := s.inline(ctx, lease, line)
 	if err != nil {

@@ -177,7 +177,7 @@ func leafEntry(st *core.State, leaf core.Leaf) (core.Entry, bool) {
 // byte aborts the answer.
 func (s *Server) lines(w http.ResponseWriter, r *http.Request, es []core.Entry) error {
 	w.Header().Set("Content-Type", "application/x-ndjson")
-	lease := lease(r.Context(), s.limiters.memory)
+	lease := s.limiters.memory.Lease()
 	defer lease.Release()
 	var buf bytes.Buffer
 	begun := false

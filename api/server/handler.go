@@ -173,7 +173,6 @@ func (s *Server) serve(rt *route, h handler) http.Handler {
 			s.logAccess(r, who, writeProblem(w, err).Code)
 			return
 		}
-		who.account = accountOf(who, r)
 		r = r.WithContext(withCaller(r.Context(), who))
 		r.Body = http.MaxBytesReader(unwrapResponse(w), paced(w, r), who.body(s.cfg.MaxBody))
 		r, cancel := withCallerTimeout(r)

@@ -2,7 +2,6 @@ package server
 
 import (
 	"cmp"
-	"context"
 	"net"
 	"net/http"
 	"time"
@@ -76,7 +75,7 @@ func (s *Server) holding(h handler) handler {
 		ctx, end := s.cfg.Cache.Pin(r.Context())
 		defer end()
 		if rt := s.routeOf(r); rt.about == inPath || rt.about == within || rt.scope == access.Share { // others read one session after the other
-			lease := lease(r.Context(), s.limiters.memory)
+			lease := s.limiters.memory.Lease()
 			defer lease.Release()
 			ctx = memory.With(ctx, lease)
 		}
@@ -88,7 +87,7 @@ func (s *Server) holding(h handler) handler {
 func limited(g *limiter.Limiter, h handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		who := callerOf(r.Context())
-		release, err := g.Acquire(r.Context(), who.account, who.isTrusted(r))
+		release, err := g.Acquire(r.Context(), who.account(r), who.isTrusted(r))
 		if err != nil {
 			return err
 		}
@@ -97,21 +96,14 @@ func limited(g *limiter.Limiter, h handler) handler {
 	}
 }
 
-// accountOf returns the account of a caller.
-func accountOf(c caller, r *http.Request) string {
+// account names the caller that shares are counted for: its token or, if several
+// clients use the same one from the node's configuration or none, the address.
+func (c caller) account(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		host = r.RemoteAddr
 	}
 	return cmp.Or(c.id, c.name+" "+host)
-}
-
-// lease returns an empty lease of b for the caller of ctx.
-func lease(ctx context.Context, b *memory.Budget) *memory.Lease {
-	if who := callerOf(ctx).account; who != "" {
-		return b.LeaseFor(who)
-	}
-	return b.Lease()
 }
 
 // isTrusted reports whether the caller has proved to be an admin, or is this node.

@@ -24,7 +24,7 @@ func (s *Server) lineage(w http.ResponseWriter, r *http.Request) error {
 	if format != "" && format != "json" && format != "jsonl" {
 		return fmt.Errorf("format %.64q: use json or jsonl: %w", format, core.ErrInvalid)
 	}
-	lease := lease(r.Context(), s.limiters.memory)
+	lease := s.limiters.memory.Lease()
 	defer lease.Release()
 	s.catchUp(r.Context())
 	g, err := s.related(memory.With(r.Context(), lease), q.Get("session"), q.Get("direction"))

@@ -17,9 +17,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/access"
 	"github.com/sesslog/sesslog/api/client"
-	"github.com/sesslog/sesslog/api/server"
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/internal/memory"
 	"github.com/sesslog/sesslog/internal/nodetest"
 )
 
@@ -123,35 +121,6 @@ func TestSlowCallersLeaveRoomForOthers(t *testing.T) {
 		})
 		if slow.bound != "followers" { // the last
 			n.awaitBound(t, slow.bound, func(b api.Bound) bool { return b.Used <= 2 })
-		}
-	}
-}
-
-// A token whose contexts take much memory, and that does not read them, leaves memory for
-// the contexts of others.
-func TestOneTokenLeavesMemoryForOthers(t *testing.T) {
-	t.Parallel()
-	n := startNodeOf(t, nodetest.Config{Level: slog.LevelError}, withTokens, func(c *server.Config) {
-		c.Memory = memory.NewBudget("memory", 128<<20)
-	})
-	for id, size := range map[string]int{"ours-000001": 8 << 20, "other-000001": 1 << 20} {
-		if _, err := n.Create(t.Context(), api.Create{ID: id}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := n.Append(t.Context(), id, []byte(message("large", "", strings.Repeat("x", size))), client.AppendOptions{}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	others := client.Client{Base: n.Base, Token: n.create(t, api.TokenRequest{Name: "other", Scope: access.Write}).Bearer}
-	bearer := n.create(t, api.TokenRequest{Name: "greedy", Scope: access.Write}).Bearer
-	n.slowly(t, fmt.Sprintf("GET /v1/sessions/ours-000001/context HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n", bearer))
-	n.awaitBound(t, "memory", func(b api.Bound) bool { return b.Used >= b.Limit*2/5 })
-	for range 5 {
-		if _, err := others.Context(t.Context(), "other-000001", client.View{}); err != nil {
-			t.Fatal(err)
-		}
-		if b := n.awaitBound(t, "memory", func(api.Bound) bool { return true }); b.Used > b.Limit*3/4 {
-			t.Errorf("one token has %d of %d", b.Used, b.Limit)
 		}
 	}
 }

@@ -43,7 +43,7 @@ func (s *Server) newStreams() *durablestreams.Handler {
 		Logger:   s.cfg.Logger,
 		Body:     s.readBody,
 		Follow:   s.cfg.Log.FollowLazily,
-		Sent:     func(ctx context.Context) *memory.Lease { return lease(ctx, s.limiters.sent) },
+		Sent:     s.limiters.sent,
 		Memory:   s.limiters.memory,
 		MaxLine:  s.cfg.MaxLine,
 		Poll:     s.cfg.StreamPoll,
@@ -123,7 +123,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) error {
 // counts among the followers.
 func (s *Server) streaming(h handler) handler {
 	once := limited(s.limiters.requests, withWriteDeadline(s.holding(func(w http.ResponseWriter, r *http.Request) error {
-		lease := lease(r.Context(), s.limiters.memory)
+		lease := s.limiters.memory.Lease()
 		defer lease.Release()
 		return h(w, r.WithContext(memory.With(r.Context(), lease)))
 	})))

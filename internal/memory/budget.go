@@ -3,9 +3,6 @@ package memory
 import (
 	"context"
 	"fmt"
-	"hash/maphash"
-	"maps"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,16 +24,7 @@ type Budget struct {
 	used       atomic.Int64
 	refused    atomic.Int64
 	reclaim    atomic.Pointer[func(int64)]
-
-	mu     sync.Mutex
-	shares map[uint64]*Budget // by the hash of a caller, which may be long
 }
-
-// maxShares is how many callers a budget remembers before it forgets those that hold
-// nothing.
-const maxShares = 10_000
-
-var seed = maphash.MakeSeed()
 
 // NewBudget returns a budget of limit bytes. what names them in errors.
 func NewBudget(what string, limit int64) *Budget {
@@ -74,34 +62,6 @@ func (b *Budget) Acquire(ctx context.Context, n int64) (*Lease, error) {
 
 // Lease returns an empty lease, for a caller that learns its needs incrementally.
 func (b *Budget) Lease() *Lease { return &Lease{budget: b} }
-
-// LeaseFor is Lease for a caller. Its leases together get at most half of the budget,
-// except that one of them at a time may exceed this.
-func (b *Budget) LeaseFor(caller string) *Lease {
-	l := b.Lease()
-	if b != nil {
-		l.share = b.shareOf(caller).Lease()
-	}
-	return l
-}
-
-func (b *Budget) shareOf(caller string) *Budget {
-	key := maphash.String(seed, caller)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if s := b.shares[key]; s != nil {
-		return s
-	}
-	if len(b.shares) >= maxShares {
-		maps.DeleteFunc(b.shares, func(_ uint64, s *Budget) bool { return s.used.Load() == 0 })
-	}
-	if b.shares == nil {
-		b.shares = map[uint64]*Budget{}
-	}
-	s := NewBudget(b.what+" for one caller", b.limit/2)
-	b.shares[key] = s
-	return s
-}
 
 func (b *Budget) tryAcquire(n int64) bool {
 	if b.sem.TryAcquire(n) {

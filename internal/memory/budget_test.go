@@ -96,47 +96,6 @@ func TestGrowingLeasesDoNotBlockEachOther(t *testing.T) {
 	})
 }
 
-func TestCallerGetsHalf(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		const mib = 1 << 20
-		b := memory.NewBudget("test", 100*mib)
-		first, second, third := b.LeaseFor("a"), b.LeaseFor("a"), b.LeaseFor("a")
-		if err := errors.Join(first.Grow(t.Context(), 30*mib), second.Grow(t.Context(), 25*mib)); err != nil || used(b) != 55*mib {
-			t.Fatalf("one may exceed half: %v, %d used", err, used(b))
-		}
-		began := time.Now()
-		if err := third.Grow(t.Context(), 25*mib); !errors.Is(err, core.ErrUnavailable) || time.Since(began) != memory.Timeout {
-			t.Errorf("another beyond half: %v after %v", err, time.Since(began))
-		}
-		if _, _, refused := b.Stats(); refused != 1 || used(b) != 55*mib {
-			t.Errorf("%d refused, %d used", refused, used(b))
-		}
-		if err := third.Grow(t.Context(), memory.Small-1); err != nil {
-			t.Errorf("little is never refused: %v", err)
-		}
-		other := b.LeaseFor("b")
-		if err := other.Grow(t.Context(), 40*mib); err != nil {
-			t.Errorf("another caller: %v", err)
-		}
-		other.Release()
-		second.Release()
-		beside := first.Beside()
-		if err := beside.Grow(t.Context(), 15*mib); err != nil {
-			t.Errorf("after a release: %v", err)
-		}
-		for _, l := range []*memory.Lease{first, second, third, beside} {
-			l.Release()
-		}
-		if used(b) != 0 {
-			t.Errorf("%d used after all are released", used(b))
-		}
-		if err := b.LeaseFor("a").Grow(t.Context(), 100*mib); err != nil {
-			t.Errorf("a caller that needs all: %v", err)
-		}
-	})
-}
-
 func TestResizeNeverWaits(t *testing.T) {
 	t.Parallel()
 	b := memory.NewBudget("test", 100)

@@ -2,6 +2,6 @@
 //
 // A Budget is a number of bytes. Code that is about to hold a session, a body or
 // an answer for a caller takes a Lease of the budget first, and waits if there is
-// no room. A caller's leases get at most half of it. Code that reads on behalf of such a caller, and learns only then how
+// no room. Code that reads on behalf of such a caller, and learns only then how
 // much that is, adds it to the lease in its context with Grow.
 package memory

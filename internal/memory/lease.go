@@ -9,7 +9,6 @@ import (
 // concurrently.
 type Lease struct {
 	budget *Budget
-	share  *Lease // of the caller's share of the budget, with the same size; nil if it has none
 
 	mu         sync.Mutex
 	size       int64 // bytes that are held
@@ -36,19 +35,6 @@ func (l *Lease) Grow(ctx context.Context, n int64) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.share.Grow(ctx, n); err != nil {
-		l.budget.refused.Add(1)
-		return err
-	}
-	err := l.grow(ctx, n)
-	if err != nil {
-		l.share.Resize(l.size)
-	}
-	return err
-}
-
-// grow is Grow without the share. The caller has locked l.mu.
-func (l *Lease) grow(ctx context.Context, n int64) error {
 	if l.overcommit {
 		l.add(n, 0)
 		return nil
@@ -88,7 +74,6 @@ func (l *Lease) Resize(n int64) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.share.Resize(n)
 	takes := max(0, min(n, l.budget.limit))
 	switch {
 	case takes < l.taken:
@@ -120,12 +105,12 @@ func Of(ctx context.Context) *Lease {
 	return l
 }
 
-// Beside returns an empty lease of the same budget and the same share.
+// Beside returns an empty lease of the same budget.
 func (l *Lease) Beside() *Lease {
 	if l == nil {
 		return nil
 	}
-	return &Lease{budget: l.budget, share: l.share.Beside()}
+	return l.budget.Lease()
 }
 
 // With returns a context whose reads are added to l. A nil l ends that.
