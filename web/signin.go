@@ -38,7 +38,8 @@ func callerName(r *http.Request) string {
 		name = shareCookie
 	}
 	if cookie, err := r.Cookie(name); err == nil {
-		return cookie.Value
+		token, _ := url.QueryUnescape(cookie.Value)
+		return token
 	}
 	host, _, _ := net.SplitHostPort(r.RemoteAddr)
 	return host

@@ -196,7 +196,7 @@ func (h *Handler) work(w http.ResponseWriter, r *http.Request, path, action stri
 	if err := readObject(body, &q); err != nil {
 		return err
 	}
-	acks, err := h.acksOf(ctx, &q)
+	acks, err := h.acksOf(ctx, sess, &q)
 	if err != nil {
 		return err
 	}
@@ -244,8 +244,8 @@ type ack struct {
 	offset, tail int64
 }
 
-// acksOf returns what a worker says is done, with the ends of the streams.
-func (h *Handler) acksOf(ctx context.Context, q *worked) ([]ack, error) {
+// acksOf returns what a worker says is done, with the ends of the streams that are sess's.
+func (h *Handler) acksOf(ctx context.Context, sess *engine.Session, q *worked) ([]ack, error) {
 	if len(q.Acks) > maxLinks {
 		return nil, invalid("%d acks, at most %d are allowed", len(q.Acks), maxLinks)
 	}
@@ -261,20 +261,19 @@ func (h *Handler) acksOf(ctx context.Context, q *worked) ([]ack, error) {
 		}
 		out = append(out, ack{path: path, offset: at})
 	}
-	return out, h.setTails(ctx, out)
-}
-
-// setTails sets the ends of the streams that are acknowledged.
-func (h *Handler) setTails(ctx context.Context, acks []ack) (err error) {
-	for i := range acks {
-		if checkPath(acks[i].path) != nil {
-			continue // it is no stream of the subscription
+	linked := make([]bool, len(out))
+	err := h.viewSubscription(sess, func(s *subscription) error {
+		for i := range out {
+			_, linked[i] = s.links[out[i].path]
 		}
-		if acks[i].tail, _, err = h.tailOf(ctx, acks[i].path, h.cfg.Open); err != nil {
-			return err
+		return nil
+	})
+	for i := 0; err == nil && i < len(out); i++ {
+		if linked[i] { // the worker learns nothing of other streams
+			out[i].tail, _, err = h.tailOf(ctx, out[i].path, h.cfg.Open)
 		}
 	}
-	return nil
+	return out, err
 }
 
 // acked returns the links after acks.

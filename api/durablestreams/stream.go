@@ -234,6 +234,7 @@ func (h *Handler) hasForks(ctx context.Context, sess *engine.Session) bool {
 	todo, seen := []*engine.Session{sess}, map[core.SessionID]bool{}
 	for len(todo) > 0 {
 		var forks []string
+		of := string(todo[0].ID())
 		_ = h.view(todo[0], func(_ *core.State, s *stream) error {
 			forks = s.state.Forks
 			return nil
@@ -255,6 +256,9 @@ func (h *Handler) hasForks(ctx context.Context, sess *engine.Session) bool {
 			if err != nil {
 				return true
 			}
+			if !h.isForkOf(fork, of) {
+				continue // another program wrote the line
+			}
 			if l, err := h.lifeOf(fork); err == nil && l == alive {
 				return true
 			}
@@ -262,6 +266,14 @@ func (h *Handler) hasForks(ctx context.Context, sess *engine.Session) bool {
 		}
 	}
 	return false
+}
+
+func (h *Handler) isForkOf(fork *engine.Session, of string) (is bool) {
+	_ = h.view(fork, func(_ *core.State, s *stream) error {
+		is = s.config.From != nil && s.config.From.Session == of
+		return nil
+	})
+	return is
 }
 
 // detached returns a context of the node itself, which may use all sessions. It ends with

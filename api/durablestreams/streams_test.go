@@ -11,8 +11,10 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/access"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/api/durablestreams"
 	"github.com/sesslog/sesslog/api/server"
+	"github.com/sesslog/sesslog/core/dialect/bytestream"
 	"github.com/sesslog/sesslog/internal/nodetest"
 )
 
@@ -216,6 +218,18 @@ func TestTokensReachTheirPrefixOnly(t *testing.T) {
 	}
 	n.want(t, 403, "PUT", "ours/b", "", append(ours, "Stream-Forked-From", "/v1/stream/theirs")...)
 	n.want(t, 401, "GET", "ours/a", "", "Authorization", "Bearer wrong")
+
+	// A line that names a stream as a fork does not tell whether that exists.
+	c := &client.Client{Base: n.Base, Token: issued.Bearer}
+	for name, fork := range map[string]string{"ours/exists": "theirs", "ours/absent": "absent"} {
+		n.want(t, 201, "PUT", name, "x", ours...)
+		line := bytestream.Line{Type: bytestream.TypeFork, ID: "ff01", Time: "2026-01-02T03:04:05.000Z", Fork: string(durablestreams.SessionID(fork, 1))}
+		if _, err := c.Append(t.Context(), string(durablestreams.SessionID(name, 1)), line.Encode(), client.AppendOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		n.want(t, 204, "DELETE", name, "", ours...)
+		n.want(t, 201, "PUT", name, "y", ours...)
+	}
 }
 
 func TestAgentsSessionsAreNotStreams(t *testing.T) {

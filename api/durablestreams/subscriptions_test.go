@@ -1,7 +1,9 @@
 package durablestreams_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -301,8 +303,12 @@ func TestSubscriptionsNeedRights(t *testing.T) {
 	n.want(t, 200, "GET", "__ds/jwks.json", "", "Authorization", "none")
 	subscribed(t, n, 600_000)
 	for _, c := range []struct{ method, path, body string }{
-		{"GET", "s", ""}, {"DELETE", "s", ""}, {"PUT", "s", `{"type":"pull-wake","streams":["ours"],"wake_stream":"ours-wakes"}`},
-		{"POST", "s/streams", `{"streams":["ours"]}`}, {"DELETE", "s/streams/ours", ""}, {"POST", "s/claim", `{"worker":"w"}`},
+		{"GET", "s", ""},
+		{"DELETE", "s", ""},
+		{"PUT", "s", `{"type":"pull-wake","streams":["ours"],"wake_stream":"ours-wakes"}`},
+		{"POST", "s/streams", `{"streams":["ours"]}`},
+		{"DELETE", "s/streams/ours", ""},
+		{"POST", "s/claim", `{"worker":"w"}`},
 	} {
 		n.want(t, 403, c.method, "__ds/subscriptions/"+c.path, c.body, as...)
 	}
@@ -318,9 +324,29 @@ func TestSubscriptionsNeedRights(t *testing.T) {
 	for _, q := range []string{`"streams":["ours"],"wake_stream":"wakes"`, `"pattern":"ours","wake_stream":"wakes"`} {
 		n.want(t, 403, "PUT", "__ds/subscriptions/mine", `{"type":"pull-wake",`+q+`}`, asMine...)
 	}
+	// Nor by lines that other calls store.
+	id := string(durablestreams.SessionID("__ds/subscriptions/mine", 1))
+	n.want(t, 201, "PUT", "__ds/subscriptions/mine", `{"type":"pull-wake","streams":["ours"],"wake_stream":"ours-wakes"}`, asJSON...)
+	c := &client.Client{Base: n.Base, Token: mine.Bearer}
+	line := bytestream.NewValues([]json.RawMessage{json.RawMessage(`{"links":{"events/a":{"acked":0}}}`)}).Encode()
+	if _, err := c.Append(t.Context(), id, line, client.AppendOptions{}); !errors.Is(err, api.ErrForbidden) {
+		t.Errorf("append to a subscription: %v", err)
+	}
+	later := string(durablestreams.SessionID("__ds/subscriptions/mine-2", 1))
+	header := bytestream.Config{ID: later, Time: "2026-01-02T03:04:05.000Z", Path: "__ds/subscriptions/mine-2", ContentType: bytestream.ContentJSON}.Line()
+	if _, err := c.Import(t.Context(), bytes.NewReader(header), int64(len(header)), client.ImportOptions{}); !errors.Is(err, api.ErrForbidden) {
+		t.Errorf("import of a subscription: %v", err)
+	}
+	n.want(t, 200, "GET", "__ds/subscriptions/mine", "", asMine...)
 	n.want(t, 201, "PUT", "events/a", `{"n":1}`, asJSON...)
 	var w wake
 	until(t, "claim", func() bool { got, status := claim(t, n, "w"); w = got; return status == 200 })
+	for _, stream := range []string{"ours", "absent"} { // the worker does not learn which exists
+		res, body := n.do(t, "POST", "__ds/subscriptions/s/ack", w.work(`,"acks":[{"stream":"`+stream+`","offset":"0000000000000000_0000000000000001"}]`), "Authorization", "Bearer "+w.Token)
+		if res.StatusCode != 409 || !strings.Contains(body, "is not a stream of the subscription") {
+			t.Errorf("ack of the stream %s: %d %s", stream, res.StatusCode, body)
+		}
+	}
 	n.want(t, 204, "POST", "__ds/subscriptions/s/release", w.work(""), "Authorization", "Bearer "+w.Token)
 }
 

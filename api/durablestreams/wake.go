@@ -33,6 +33,15 @@ type Rows interface {
 // idPrefix begins the ids of the sessions of streams.
 const idPrefix = "ds-"
 
+// AllStreams is what a caller must reach to use every stream.
+const AllStreams = idPrefix
+
+// IsSubscription reports whether a session is one of a subscription: its lines name the
+// streams that it reads and wakes for.
+func IsSubscription(id core.SessionID) bool {
+	return strings.HasPrefix(string(id), subscriptionPrefix)
+}
+
 // subscriptionPrefix begins those of subscriptions.
 var subscriptionPrefix = strings.TrimSuffix(string(SessionID(subscriptions+"x", 1)), "x")
 

@@ -1,7 +1,6 @@
 package mcpserver
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -82,15 +81,24 @@ func Handler(api http.Handler, version string, b *memory.Budget) http.Handler {
 // callerName is what the share of the sender of a request is counted for: its token, or its
 // address.
 func callerName(r *http.Request) string {
+	if token, ok := bearerOf(r); ok {
+		return token
+	}
 	host, _, _ := net.SplitHostPort(r.RemoteAddr)
-	return cmp.Or(r.Header.Get("Authorization"), host)
+	return host
+}
+
+// bearerOf returns the token of a request, however its header is spelled.
+func bearerOf(r *http.Request) (token string, ok bool) {
+	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
+	return strings.TrimSpace(token), ok && strings.EqualFold(scheme, "Bearer")
 }
 
 // callerOf returns a client of api with the rights of a request.
 func callerOf(api http.Handler, r *http.Request) *client.Client {
 	c := &client.Client{Base: "http://localhost", HTTP: &http.Client{Transport: inside.Transport{API: api, Of: r}}}
-	if scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
-		c.Token = strings.TrimSpace(token)
+	if token, ok := bearerOf(r); ok {
+		c.Token = token
 	}
 	return c
 }

@@ -12,7 +12,9 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/access"
 	"github.com/sesslog/sesslog/api/access/tokenstore"
+	"github.com/sesslog/sesslog/api/durablestreams"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/lineage"
 )
 
 // A caller is the sender of a request and its rights.
@@ -120,7 +122,10 @@ func (c caller) may(rt *route, id string) error {
 	}
 	switch rt.about {
 	case inPath:
-		return c.mayUse(core.SessionID(id))
+		if rt.scope == access.Read {
+			return c.mayUse(core.SessionID(id))
+		}
+		return c.mayWrite(core.SessionID(id))
 	case within, nowhere:
 		return nil
 	}
@@ -143,6 +148,16 @@ func (c caller) mayUse(id core.SessionID) error {
 	return fmt.Errorf("session %.140q: this token is for sessions whose id begins with %s: %w", id, c.Prefix, api.ErrForbidden)
 }
 
+// mayWrite is mayUse for a call that writes. What the lines of a subscription name is
+// checked by the durable-streams protocol alone, so other calls write them only for
+// callers who may use all streams.
+func (c caller) mayWrite(id core.SessionID) error {
+	if durablestreams.IsSubscription(id) && !c.Reaches(durablestreams.AllStreams) {
+		return fmt.Errorf("session %.140q is a subscription of durable streams: this token may change it at %s alone: %w", id, durablestreams.Prefix, api.ErrForbidden)
+	}
+	return c.mayUse(id)
+}
+
 // readable returns which blobs c may read through a session whose lines keep those
 // that own reports: a caller for some sessions cannot ask for others.
 func (c caller) readable(own func(core.Digest) bool) func(core.Digest) bool {
@@ -158,7 +173,21 @@ func (c caller) mayCreate(id core.SessionID) error {
 	if id == "" && c.Prefix != "" {
 		return fmt.Errorf("no id is named for the new session, this token is for ids that begin with %s; name one: %w", c.Prefix, api.ErrForbidden)
 	}
-	return c.mayUse(id)
+	return c.mayWrite(id)
+}
+
+// mayDescend is mayUse for the sessions that a new session of that dialect comes from,
+// by its header.
+func (c caller) mayDescend(dialect string, h core.Header) error {
+	if c.Prefix == "" {
+		return nil
+	}
+	for _, p := range lineage.OfHeader(dialect, h).Parents {
+		if err := c.mayUse(p.Session); err != nil {
+			return fmt.Errorf("a parent: %w", err)
+		}
+	}
+	return nil
 }
 
 // mayQuery is mayUse for a query about one session, or about all if id is empty.

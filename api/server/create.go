@@ -63,7 +63,7 @@ func (s *Server) createWhole(w http.ResponseWriter, r *http.Request) error {
 }
 
 // mayCreateFrom returns api.ErrForbidden unless the caller may create the session
-// of the header.
+// of the header, and use its parents.
 func (s *Server) mayCreateFrom(ctx context.Context, n session.New) error {
 	c := callerOf(ctx)
 	if c.Prefix == "" {
@@ -77,7 +77,10 @@ func (s *Server) mayCreateFrom(ctx context.Context, n session.New) error {
 	if err != nil {
 		return err
 	}
-	return c.mayCreate(core.SessionIDFor(n.Dialect, h.ID))
+	if err := c.mayCreate(core.SessionIDFor(n.Dialect, h.ID)); err != nil {
+		return err
+	}
+	return c.mayDescend(n.Dialect, h)
 }
 
 func dialectOrPi(dialect string) string {
@@ -149,6 +152,9 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) error {
 	}
 	h, _, err := optional.Derive(d, core.HeaderFields{ID: string(id), Time: o.Time.Format("2006-01-02T15:04:05.000Z"), CWD: q.CWD, Parent: q.Parent}, kind, from, nil)
 	if err != nil {
+		return err
+	}
+	if err := callerOf(r.Context()).mayDescend(q.Dialect, h); err != nil {
 		return err
 	}
 	es, err := tree.WithSessionMark(d, h, nil, d.EntryID(ulid.Make()), h.Time)

@@ -55,11 +55,15 @@ func (s *Server) importBytes(w http.ResponseWriter, r *http.Request, raw []byte)
 	if err != nil {
 		return err
 	}
-	if err := callerOf(r.Context()).mayCreate(core.SessionIDFor(f.Dialect, f.Header.ID)); err != nil {
+	c := callerOf(r.Context())
+	if err := c.mayCreate(core.SessionIDFor(f.Dialect, f.Header.ID)); err != nil {
+		return err
+	}
+	if err := c.mayDescend(f.Dialect, f.Header); err != nil {
 		return err
 	}
 	who := core.Origin{By: q.Get("by")}
-	if who.Parents, err = importedFrom(callerOf(r.Context()), q); err != nil {
+	if who.Parents, err = importedFrom(c, q); err != nil {
 		return err
 	}
 	on, err := session.ParseOnConflict(q.Get("onConflict"))

@@ -241,6 +241,9 @@ func TestRestrictedTokenSeesNoOtherSessions(t *testing.T) {
 	whole := func(id string) string {
 		return `{"type":"session","version":3,"id":"` + id + `","timestamp":"2026-01-02T03:04:05.000Z","cwd":"/w"}` + "\n"
 	}
+	ofParent := func(id string) string {
+		return strings.Replace(whole(id), `"cwd"`, `"parentSession":"other-000001","cwd"`, 1)
+	}
 	const jsonType, lineType = "application/json", "application/x-ndjson"
 	attempts := []struct{ what, method, path, kind, body string }{
 		{"make one of ours", "POST", "/v1/sessions", jsonType, `{"id":"ours-000002"}`},
@@ -253,6 +256,10 @@ func TestRestrictedTokenSeesNoOtherSessions(t *testing.T) {
 		{"import one of ours", "POST", "/v1/import", lineType, whole("ours-000005")},
 		{"import another", "POST", "/v1/import", lineType, whole("other-000005")},
 		{"import into another", "POST", "/v1/import", lineType, whole("other-000001")},
+		{"make one of ours, child of another", "POST", "/v1/sessions", jsonType, `{"id":"ours-000010","parent":"other-000001"}`},
+		{"make a sub-agent of another", "POST", "/v1/sessions", jsonType, `{"id":"ours-000011","dialect":"codex","parent":"subagent:other-000001"}`},
+		{"make a whole one, fork of another", "POST", "/v1/sessions", lineType, ofParent("ours-000012")},
+		{"import one, fork of another", "POST", "/v1/import", lineType, ofParent("ours-000013")},
 		{"fork ours as ours", "POST", "/v1/sessions/ours-000001/fork", jsonType, `{"id":"ours-000006","whole":true}`},
 		{"fork ours as another", "POST", "/v1/sessions/ours-000001/fork", jsonType, `{"id":"other-000006","whole":true}`},
 		{"fork ours without an id", "POST", "/v1/sessions/ours-000001/fork", jsonType, `{"whole":true}`},
