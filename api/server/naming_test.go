@@ -120,6 +120,9 @@ var bases = map[string]string{
 
 var newSessions atomic.Int64
 
+// forms are how a member of a body names a value.
+var forms = []string{`%q`, `[%q]`, `[{"session":%q}]`, `{"id":%q}`}
+
 // probeOf returns a request of a call that names value in a place, in one of the
 // forms that a body can have. Without a place, it names nothing besides session.
 func probeOf(pattern, session string, at place, value string, form int) probe {
@@ -153,6 +156,9 @@ func probeOf(pattern, session string, at place, value string, form int) probe {
 	case "header":
 		p.header.Set(at.name, value)
 	}
+	if at.name == "Stream-Forked-From" {
+		named["path..."] = fmt.Sprintf("%s-%d", session, newSessions.Add(1))
+	}
 	for name, v := range named {
 		path = strings.ReplaceAll(path, "{"+name+"}", v)
 	}
@@ -176,7 +182,7 @@ func probeOf(pattern, session string, at place, value string, form int) probe {
 		p.body = base
 	}
 	if at.in == "body" {
-		member := json.RawMessage(fmt.Sprintf([]string{`%q`, `[%q]`, `[{"session":%q}]`}[form], value))
+		member := json.RawMessage(fmt.Sprintf(forms[form], value))
 		members := map[string]json.RawMessage{}
 		_ = json.Unmarshal([]byte(base), &members) // of lines nothing remains
 		if !strings.HasPrefix(base, "{") || strings.Contains(base, "\n") {
@@ -194,14 +200,10 @@ func probeOf(pattern, session string, at place, value string, form int) probe {
 
 // probesOf returns the requests of a call that name values in a place.
 func probesOf(pattern, session string, at place, values []string) (out []probe) {
-	for i, value := range values {
-		p := probeOf(pattern, session, at, value, 0)
-		if p.isStream() && i%3 > 0 {
-			continue // each takes its time
-		}
-		out = append(out, p)
-		if at.in == "body" {
-			out = append(out, probeOf(pattern, session, at, value, 1), probeOf(pattern, session, at, value, 2))
+	for _, value := range values {
+		out = append(out, probeOf(pattern, session, at, value, 0))
+		for form := 1; at.in == "body" && form < len(forms); form++ {
+			out = append(out, probeOf(pattern, session, at, value, form))
 		}
 	}
 	return out
