@@ -46,6 +46,9 @@ func (s *Server) announce(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
+	if err := s.mayAnnounce(r.Context(), id); err != nil {
+		return err
+	}
 	if err := s.cfg.Presence.Beat(r.Context(), p); err != nil {
 		return err
 	}
@@ -57,10 +60,34 @@ func (s *Server) leave(w http.ResponseWriter, r *http.Request) error {
 	if s.cfg.Presence == nil {
 		return errNoPresence
 	}
+	if err := s.mayAnnounce(r.Context(), r.PathValue("id")); err != nil {
+		return err
+	}
 	if err := s.cfg.Presence.Leave(r.Context(), r.PathValue("id")); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// mayAnnounce returns api.ErrForbidden if a process has claims of sessions that the
+// caller may not use: its heartbeats are another's.
+func (s *Server) mayAnnounce(ctx context.Context, process string) error {
+	c := callerOf(ctx)
+	if c.Prefix == "" {
+		return nil
+	}
+	list, err := s.cfg.Presence.List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range list {
+		for _, h := range p.Holds {
+			if p.ID == process && c.mayUse(h.Session) != nil {
+				return fmt.Errorf("process %.64q is another's: %w", process, api.ErrForbidden)
+			}
+		}
+	}
 	return nil
 }
 

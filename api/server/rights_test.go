@@ -318,3 +318,25 @@ func TestRestrictedTokenSeesNoOtherChanges(t *testing.T) {
 		t.Errorf("received %v, %v", got, err)
 	}
 }
+
+func TestRestrictedTokenCannotSpeakForOtherProcesses(t *testing.T) {
+	t.Parallel()
+	n := startWhole(t)
+	ours := "Bearer " + n.create(t, api.TokenRequest{Name: "ours", Scope: access.Write, Prefix: "ours-"}).Bearer
+	put := func(who, process, session string) int {
+		res, _ := n.request(t, "PUT", "/v1/presence/"+process, `{"agent":"a","holds":[{"session":"`+session+`","head":"main","writer":"writer-1"}]}`, "Authorization", who)
+		return res.StatusCode
+	}
+	const first = "Bearer the-bootstrap-token"
+	if a, b := put(first, "process-theirs", "other-000001"), put(ours, "process-ours", "ours-000001"); a != 204 || b != 204 {
+		t.Fatalf("heartbeats: %d, %d", a, b)
+	}
+	if got := put(ours, "process-theirs", "ours-000001"); got != 403 {
+		t.Errorf("the heartbeat of another's process: %d", got)
+	}
+	for process, want := range map[string]int{"process-theirs": 403, "process-ours": 204, "process-absent": 204} {
+		if res, body := n.request(t, "DELETE", "/v1/presence/"+process, "", "Authorization", ours); res.StatusCode != want {
+			t.Errorf("the end of %s: %d %s, want %d", process, res.StatusCode, body, want)
+		}
+	}
+}
