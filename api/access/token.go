@@ -130,6 +130,13 @@ func Same(a, b string) bool {
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
 }
 
+// BearerOf returns the token in the header Authorization of a request, however its scheme
+// is spelled. ok is false if the scheme is another.
+func BearerOf(authorization string) (token string, ok bool) {
+	scheme, token, ok := strings.Cut(authorization, " ")
+	return strings.TrimSpace(token), ok && strings.EqualFold(scheme, "Bearer")
+}
+
 // An Issued is a token with a new secret.
 type Issued struct {
 	Token

@@ -41,7 +41,7 @@ func isReserved(path string) bool { return path == "__ds" || strings.HasPrefix(p
 // digits. The end of a long path is replaced by its hash.
 func SessionID(path string, generation int) core.SessionID {
 	var b strings.Builder
-	b.WriteString(idPrefix)
+	b.WriteString(IDPrefix)
 	for i := range len(path) {
 		switch c := path[i]; {
 		case c == '/':

@@ -134,7 +134,7 @@ func (h *Handler) subscribe(w http.ResponseWriter, r *http.Request, id string) e
 // checkRights returns an error unless the caller may use the streams of a subscription.
 func (h *Handler) checkRights(ctx context.Context, q *wanted) error {
 	if q.Pattern != "" { // any stream may come to match
-		if err := h.cfg.MayUse(ctx, idPrefix); err != nil {
+		if err := h.cfg.MayUse(ctx, IDPrefix); err != nil {
 			return err
 		}
 	}

@@ -54,6 +54,21 @@ func until(t *testing.T, what string, f func() bool) {
 	}
 }
 
+// writer returns a token that writes the sessions whose ids begin with prefix, when the
+// node knows it.
+func (n node) writer(t *testing.T, prefix string) string {
+	t.Helper()
+	issued, err := n.CreateToken(t.Context(), api.TokenRequest{Name: prefix, Scope: access.Write, Prefix: prefix})
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the token", func() bool {
+		res, _ := n.do(t, "GET", "absent", "", "Authorization", "Bearer "+issued.Bearer)
+		return res.StatusCode != 401
+	})
+	return issued.Bearer
+}
+
 // subscribed makes a pull-wake subscription for events/* with the stream of its wakes.
 func subscribed(t *testing.T, n node, lease int) {
 	t.Helper()
@@ -289,15 +304,8 @@ func TestWebhooksAreOffByDefault(t *testing.T) {
 func TestSubscriptionsNeedRights(t *testing.T) {
 	t.Parallel()
 	n := start(t, nodetest.Config{}, func(c *server.Config) { c.Token = "the-bootstrap-token" })
-	issued, err := n.CreateToken(t.Context(), api.TokenRequest{Name: "ours", Scope: access.Write, Prefix: "ds-ours"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	as := []string{"Authorization", "Bearer " + issued.Bearer, "Content-Type", "application/json"}
-	until(t, "the token", func() bool {
-		res, _ := n.do(t, "PUT", "ours", "", as...)
-		return res.StatusCode < 300
-	})
+	as := []string{"Authorization", "Bearer " + n.writer(t, "ds-ours"), "Content-Type", "application/json"}
+	n.want(t, 201, "PUT", "ours", "", as...)
 	n.want(t, 403, "PUT", "__ds/subscriptions/s", `{"type":"pull-wake","pattern":"events/*","wake_stream":"wakes"}`, as...)
 	n.want(t, 401, "GET", "__ds/subscriptions/s", "", "Authorization", "Bearer wrong")
 	n.want(t, 200, "GET", "__ds/jwks.json", "", "Authorization", "none")
@@ -312,22 +320,15 @@ func TestSubscriptionsNeedRights(t *testing.T) {
 	} {
 		n.want(t, 403, c.method, "__ds/subscriptions/"+c.path, c.body, as...)
 	}
-	mine, err := n.CreateToken(t.Context(), api.TokenRequest{Name: "mine", Scope: access.Write, Prefix: "ds-_5f_5fds__subscriptions__mine"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	asMine := []string{"Authorization", "Bearer " + mine.Bearer, "Content-Type", "application/json"}
-	until(t, "the other token", func() bool {
-		res, _ := n.do(t, "GET", "__ds/subscriptions/mine", "", asMine...)
-		return res.StatusCode == 404
-	})
+	mine := n.writer(t, "ds-_5f_5fds__subscriptions__mine")
+	asMine := []string{"Authorization", "Bearer " + mine, "Content-Type", "application/json"}
 	for _, q := range []string{`"streams":["ours"],"wake_stream":"wakes"`, `"pattern":"ours","wake_stream":"wakes"`} {
 		n.want(t, 403, "PUT", "__ds/subscriptions/mine", `{"type":"pull-wake",`+q+`}`, asMine...)
 	}
 	// Nor by lines that other calls store.
 	id := string(durablestreams.SessionID("__ds/subscriptions/mine", 1))
 	n.want(t, 201, "PUT", "__ds/subscriptions/mine", `{"type":"pull-wake","streams":["ours"],"wake_stream":"ours-wakes"}`, asJSON...)
-	c := &client.Client{Base: n.Base, Token: mine.Bearer}
+	c := &client.Client{Base: n.Base, Token: mine}
 	line := bytestream.NewValues([]json.RawMessage{json.RawMessage(`{"links":{"events/a":{"acked":0}}}`)}).Encode()
 	if _, err := c.Append(t.Context(), id, line, client.AppendOptions{}); !errors.Is(err, api.ErrForbidden) {
 		t.Errorf("append to a subscription: %v", err)

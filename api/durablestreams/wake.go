@@ -30,11 +30,9 @@ type Rows interface {
 	Changes(ctx context.Context, prefix, after string) ([]Row, string, error)
 }
 
-// idPrefix begins the ids of the sessions of streams.
-const idPrefix = "ds-"
-
-// AllStreams is what a caller must reach to use every stream.
-const AllStreams = idPrefix
+// IDPrefix begins the ids of the sessions of streams. A caller who may use all of these
+// ids may use every stream.
+const IDPrefix = "ds-"
 
 // IsSubscription reports whether a session is one of a subscription: its lines name the
 // streams that it reads and wakes for.
@@ -118,7 +116,7 @@ func (k *waker) run(ctx context.Context) error {
 			return ctx.Err()
 		}
 		k.nudged(ctx)
-		prefix := idPrefix
+		prefix := IDPrefix
 		if len(k.known) == 0 {
 			prefix = subscriptionPrefix
 		}
@@ -204,7 +202,7 @@ func (k *waker) catchUp(ctx context.Context, id core.SessionID) error {
 		}
 		return nil
 	}
-	rows, _, err := k.h.cfg.Rows.List(ctx, idPrefix, since.Add(-catchUp))
+	rows, _, err := k.h.cfg.Rows.List(ctx, IDPrefix, since.Add(-catchUp))
 	if err != nil {
 		k.warn(id, err)
 		return err

@@ -6,11 +6,11 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/sesslog/sesslog/api/access"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/internal/inside"
 	"github.com/sesslog/sesslog/internal/limiter"
@@ -81,23 +81,17 @@ func Handler(api http.Handler, version string, b *memory.Budget) http.Handler {
 // callerName is what the share of the sender of a request is counted for: its token, or its
 // address.
 func callerName(r *http.Request) string {
-	if token, ok := bearerOf(r); ok {
+	if token, ok := access.BearerOf(r.Header.Get("Authorization")); ok {
 		return token
 	}
 	host, _, _ := net.SplitHostPort(r.RemoteAddr)
 	return host
 }
 
-// bearerOf returns the token of a request, however its header is spelled.
-func bearerOf(r *http.Request) (token string, ok bool) {
-	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
-	return strings.TrimSpace(token), ok && strings.EqualFold(scheme, "Bearer")
-}
-
 // callerOf returns a client of api with the rights of a request.
 func callerOf(api http.Handler, r *http.Request) *client.Client {
 	c := &client.Client{Base: "http://localhost", HTTP: &http.Client{Transport: inside.Transport{API: api, Of: r}}}
-	if token, ok := bearerOf(r); ok {
+	if token, ok := access.BearerOf(r.Header.Get("Authorization")); ok {
 		c.Token = token
 	}
 	return c

@@ -44,7 +44,7 @@ func (s *Server) authenticate(r *http.Request) (caller, error) {
 	if s.cfg.NeedCertificate && shown == nil {
 		return caller{}, fmt.Errorf("this node requires a client certificate: %w", api.ErrUnauthorized)
 	}
-	bearer, ok := bearerToken(r)
+	bearer, ok := access.BearerOf(r.Header.Get("Authorization"))
 	if !ok {
 		return s.authenticateSubject(shown)
 	}
@@ -105,12 +105,6 @@ func clientCertificate(r *http.Request) *x509.Certificate {
 	return r.TLS.VerifiedChains[0][0]
 }
 
-// bearerToken returns the token of a request.
-func bearerToken(r *http.Request) (string, bool) {
-	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
-	return strings.TrimSpace(token), ok && strings.EqualFold(scheme, "Bearer")
-}
-
 // may returns api.ErrForbidden unless c may make the call, about session id if
 // its path has one. The answer does not depend on whether the session exists.
 func (c caller) may(rt *route, id string) error {
@@ -152,10 +146,13 @@ func (c caller) mayUse(id core.SessionID) error {
 // checked by the durable-streams protocol alone, so other calls write them only for
 // callers who may use all streams.
 func (c caller) mayWrite(id core.SessionID) error {
-	if durablestreams.IsSubscription(id) && !c.Reaches(durablestreams.AllStreams) {
+	if err := c.mayUse(id); err != nil {
+		return err
+	}
+	if durablestreams.IsSubscription(id) && !c.Reaches(durablestreams.IDPrefix) {
 		return fmt.Errorf("session %.140q is a subscription of durable streams: this token may change it at %s alone: %w", id, durablestreams.Prefix, api.ErrForbidden)
 	}
-	return c.mayUse(id)
+	return nil
 }
 
 // readable returns which blobs c may read through a session whose lines keep those
@@ -174,6 +171,14 @@ func (c caller) mayCreate(id core.SessionID) error {
 		return fmt.Errorf("no id is named for the new session, this token is for ids that begin with %s; name one: %w", c.Prefix, api.ErrForbidden)
 	}
 	return c.mayWrite(id)
+}
+
+// mayCreateFrom is mayCreate and mayDescend for a session of that dialect and header.
+func (c caller) mayCreateFrom(dialect string, h core.Header) error {
+	if err := c.mayCreate(core.SessionIDFor(dialect, h.ID)); err != nil {
+		return err
+	}
+	return c.mayDescend(dialect, h)
 }
 
 // mayDescend is mayUse for the sessions that a new session of that dialect comes from,

@@ -48,7 +48,7 @@ func (s *Server) createWhole(w http.ResponseWriter, r *http.Request) error {
 		return fmt.Errorf("the body is empty; it begins with the session's header: %w", core.ErrInvalid)
 	}
 	n := session.New{Dialect: dialectOrPi(q.Get("dialect")), Header: lines[0], Lines: lines[1:], By: q.Get("by"), Key: keyOf(r)}
-	if err := s.mayCreateFrom(r.Context(), n); err != nil {
+	if err := mayCreateNew(r.Context(), n); err != nil {
 		return err
 	}
 	sess, err := s.cfg.Sessions.CreateStrict(r.Context(), n)
@@ -62,9 +62,9 @@ func (s *Server) createWhole(w http.ResponseWriter, r *http.Request) error {
 	return s.created(w, sess)
 }
 
-// mayCreateFrom returns api.ErrForbidden unless the caller may create the session
-// of the header, and use its parents.
-func (s *Server) mayCreateFrom(ctx context.Context, n session.New) error {
+// mayCreateNew returns api.ErrForbidden unless the caller may create the session of the
+// header, and use its parents.
+func mayCreateNew(ctx context.Context, n session.New) error {
 	c := callerOf(ctx)
 	if c.Prefix == "" {
 		return nil
@@ -77,10 +77,7 @@ func (s *Server) mayCreateFrom(ctx context.Context, n session.New) error {
 	if err != nil {
 		return err
 	}
-	if err := c.mayCreate(core.SessionIDFor(n.Dialect, h.ID)); err != nil {
-		return err
-	}
-	return c.mayDescend(n.Dialect, h)
+	return c.mayCreateFrom(n.Dialect, h)
 }
 
 func dialectOrPi(dialect string) string {

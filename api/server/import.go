@@ -56,10 +56,7 @@ func (s *Server) importBytes(w http.ResponseWriter, r *http.Request, raw []byte)
 		return err
 	}
 	c := callerOf(r.Context())
-	if err := c.mayCreate(core.SessionIDFor(f.Dialect, f.Header.ID)); err != nil {
-		return err
-	}
-	if err := c.mayDescend(f.Dialect, f.Header); err != nil {
+	if err := c.mayCreateFrom(f.Dialect, f.Header); err != nil {
 		return err
 	}
 	who := core.Origin{By: q.Get("by")}

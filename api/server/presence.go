@@ -41,10 +41,8 @@ func (s *Server) announce(w http.ResponseWriter, r *http.Request) error {
 		return fmt.Errorf("the body is about process %.64q, the path about %.64q: %w", p.ID, id, core.ErrInvalid)
 	}
 	p.ID = id
-	for _, h := range p.Holds {
-		if err := callerOf(r.Context()).mayUse(h.Session); err != nil {
-			return err
-		}
+	if err := callerOf(r.Context()).mayHold(p.Holds); err != nil {
+		return err
 	}
 	if err := s.mayAnnounce(r.Context(), id); err != nil {
 		return err
@@ -82,10 +80,18 @@ func (s *Server) mayAnnounce(ctx context.Context, process string) error {
 		return err
 	}
 	for _, p := range list {
-		for _, h := range p.Holds {
-			if p.ID == process && c.mayUse(h.Session) != nil {
-				return fmt.Errorf("process %.64q is another's: %w", process, api.ErrForbidden)
-			}
+		if p.ID == process && c.mayHold(p.Holds) != nil {
+			return fmt.Errorf("process %.64q is another's: %w", process, api.ErrForbidden)
+		}
+	}
+	return nil
+}
+
+// mayHold is mayUse for the sessions of claims.
+func (c caller) mayHold(claims []session.HeldClaim) error {
+	for _, h := range claims {
+		if err := c.mayUse(h.Session); err != nil {
+			return err
 		}
 	}
 	return nil
