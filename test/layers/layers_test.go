@@ -127,7 +127,7 @@ func TestRanksReportCycles(t *testing.T) {
 // list returns the packages of the module that are not for its tests alone.
 func list(t *testing.T) []pkg {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Doc,Imports,Deps", "./...")
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-json=Dir,ImportPath,Doc,Imports,Deps", "./...")
 	cmd.Dir = "../.."
 	out, err := cmd.Output()
 	if err != nil {
@@ -136,12 +136,17 @@ func list(t *testing.T) []pkg {
 	var pkgs []pkg
 	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
 		var listed struct {
-			ImportPath, Doc string
-			Imports, Deps   []string
+			Dir, ImportPath, Doc string
+			Imports, Deps        []string
 		}
 		if err := dec.Decode(&listed); errors.Is(err, io.EOF) {
 			return pkgs
 		} else if err != nil {
+			t.Fatal(err)
+		}
+		// go test does not see what go list read: without this it would take an old
+		// result for the present one.
+		if _, err := os.ReadDir(listed.Dir); err != nil {
 			t.Fatal(err)
 		}
 		p := pkg{Path: strings.TrimPrefix(listed.ImportPath, module), Doc: listed.Doc, Deps: listed.Deps}
