@@ -159,7 +159,7 @@ func Default(data, host string) Config {
 		NATS:      NATS{Sync: SyncAuto},
 		Log:       Log{Name: "main", Garbage: 64 << 20},
 		Blobs:     Blobs{Store: "fs", Cache: 64 << 20, Disk: 1 << 30, Grace: Duration(24 * time.Hour), S3: S3{PathStyle: true}},
-		Snapshots: Snapshots{Cache: 512 << 20, MinTail: 256 << 10, Idle: Duration(30 * time.Second), Grace: Duration(time.Hour)},
+		Snapshots: Snapshots{Cache: 512 << 20, MinTail: 1 << 20, Idle: Duration(30 * time.Second), Grace: Duration(time.Hour)},
 		Trash:     Trash{Window: Duration(30 * 24 * time.Hour)},
 		Limits:    Limits{Body: 256 << 20, Line: 64 << 20},
 		Streams:   Streams{Serve: true, Poll: Duration(30 * time.Second), Webhooks: "off"},

@@ -56,7 +56,8 @@ func (s *Session) Draft(object func(seq uint64, sum core.Digest) string) *Draft 
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	plain := s.st.Render()
-	m := s.st.Manifest(plain, object(s.st.Seq, core.DigestOf(plain)))
+	m := s.st.Manifest(plain, "")
+	m.Object = object(m.Seq, m.SHA256)
 	kept := m.Reuse(s.st)
 	window, before := windowOf(s.st, len(plain))
 	return &Draft{

@@ -28,7 +28,7 @@
 //
 // # When a snapshot is due
 //
-// A session gets a snapshot when the records since the last one exceed 256 KiB and
+// A session gets a snapshot when the records since the last one exceed 1 MiB and
 // a third of that snapshot, when it has been idle for 30 seconds, or when it was
 // closed. A whole snapshot is written only while all earlier ones have at most
 // three times its size, so all snapshots of a session together have at most four

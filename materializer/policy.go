@@ -13,7 +13,7 @@ import (
 // session that only grows gets a new one when it has grown by a third.
 type Policy struct {
 	// MinTail is the smallest tail, in body bytes, for which an active session gets
-	// a snapshot. Default 256 KiB.
+	// a snapshot. Default 1 MiB.
 	MinTail int64
 	// Idle is how long a session must be idle to get a snapshot whatever its tail.
 	// Default 30 s.
@@ -22,7 +22,7 @@ type Policy struct {
 
 func (p Policy) withDefaults() Policy {
 	if p.MinTail == 0 {
-		p.MinTail = 256 << 10
+		p.MinTail = 1 << 20
 	}
 	if p.Idle == 0 {
 		p.Idle = 30 * time.Second
