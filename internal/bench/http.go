@@ -1,12 +1,9 @@
 package bench
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -24,6 +21,8 @@ const manyWriters = 64
 // a cluster, writers are spread over the nodes, and as many raw streams as the log has
 // shards have three replicas on the same servers.
 func (ns *Nodes) HTTP(ctx context.Context, d time.Duration) ([]Result, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // closes the connections
 	nodes, servers, replicas := ns.list[:1], ns.list[1:], 1
 	streams := rawShards
 	if len(ns.list) > 2 {
@@ -57,24 +56,13 @@ func (ns *Nodes) httpWriter(nodes []*node) func(context.Context, int) (writer, e
 		if err != nil {
 			return nil, err
 		}
-		url := n.url + "/v1/sessions/" + string(s.ID) + "/entries"
+		p, err := NewPoster(ctx, n.url+"/v1/sessions/"+string(s.ID)+"/entries", "application/x-ndjson")
+		if err != nil {
+			return nil, err
+		}
+		context.AfterFunc(ctx, func() { _ = p.Close() })
 		next := lines(uint64(i))
-		return func(ctx context.Context) error {
-			req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(next()))
-			if err != nil {
-				return err
-			}
-			resp, err := ns.http.Do(req)
-			if err != nil {
-				return err
-			}
-			defer resp.Body.Close()
-			answer, err := io.ReadAll(resp.Body)
-			if err == nil && resp.StatusCode != http.StatusOK {
-				err = fmt.Errorf("%s: %s", resp.Status, answer)
-			}
-			return err
-		}, nil
+		return func(context.Context) error { return p.Post(next()) }, nil
 	}
 }
 

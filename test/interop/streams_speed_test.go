@@ -11,11 +11,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sesslog/sesslog/internal/bench"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -78,41 +80,44 @@ console.log("url " + await new DurableStreamTestServer({ port: 0, host: "127.0.0
 // appendsPerSecond lets each writer append to a separate stream.
 func appendsPerSecond(t *testing.T, base string) float64 {
 	t.Helper()
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: streamWriters}}
-	defer client.CloseIdleConnections()
-	send := func(method, url string) error {
-		req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(strings.Repeat("x", 100)))
-		if err != nil {
-			return err
-		}
-		req.Header.Set("Content-Type", "text/plain")
-		res, err := client.Do(req)
-		if err != nil {
-			return err
-		}
-		defer res.Body.Close()
-		if res.StatusCode >= http.StatusBadRequest {
-			return fmt.Errorf("%s %s: %s", method, url, res.Status)
-		}
-		return nil
-	}
-	var writers sync.WaitGroup
+	var writers errgroup.Group
 	var n atomic.Int64
-	errs := make([]error, streamWriters)
 	start := time.Now()
 	for i := range streamWriters {
-		writers.Go(func() {
-			url := fmt.Sprintf("%s/speed/%d", base, i)
-			for errs[i] = send(http.MethodPut, url); errs[i] == nil && time.Since(start) < streamsMeasure; n.Add(1) {
-				errs[i] = send(http.MethodPost, url)
+		writers.Go(func() error {
+			p, err := openStream(t.Context(), fmt.Sprintf("%s/speed/%d", base, i))
+			if err != nil {
+				return err
 			}
+			defer p.Close()
+			body := []byte(strings.Repeat("x", 100))
+			for ; err == nil && time.Since(start) < streamsMeasure; n.Add(1) {
+				err = p.Post(body)
+			}
+			return err
 		})
 	}
-	writers.Wait()
-	for _, err := range errs {
-		if err != nil {
-			t.Fatal(err)
-		}
+	if err := writers.Wait(); err != nil {
+		t.Fatal(err)
 	}
 	return float64(n.Load()) / time.Since(start).Seconds()
+}
+
+// openStream creates a stream, and returns what appends to it.
+func openStream(ctx context.Context, url string) (*bench.Poster, error) {
+	const text = "text/plain"
+	req, err := http.NewRequestWithContext(ctx, http.MethodPut, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", text)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	_ = resp.Body.Close()
+	if resp.StatusCode >= http.StatusMultipleChoices {
+		return nil, fmt.Errorf("PUT %s: %s", url, resp.Status)
+	}
+	return bench.NewPoster(ctx, url, text)
 }
