@@ -107,8 +107,8 @@ func (e *ConflictError) Error() string {
 
 func (e *ConflictError) Unwrap() error { return ErrConflict }
 
-// Reason is the text of err without the name of ErrInvalid at its end, for a place that
-// says by itself that something is invalid.
+// Reason returns the text of err without the text of ErrInvalid at its end, for messages
+// that already say that something is invalid.
 func Reason(err error) string {
 	if !errors.Is(err, ErrInvalid) {
 		return err.Error()

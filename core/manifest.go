@@ -33,7 +33,8 @@ type Manifest struct {
 	// Tidy says that Entry.Tidy is true for each of those lines.
 	Tidy  bool  `json:"tidy,omitempty"`
 	Bytes int64 `json:"bytes"` // State.Bytes
-	// Appended is State.Appended. Manifests of older versions lack it.
+	// Appended is when the last open or append record was stored, for listings.
+	// Manifests of older versions lack it.
 	Appended time.Time `json:"appended,omitzero"`
 	// Written is the sum of the sizes of all snapshots, and of all changes that are
 	// objects, that were written of the session, this one included. Manifests that

@@ -43,8 +43,9 @@ type State struct {
 	Seq   uint64
 	Chain Chain
 	Pos   Pos // of the last record folded
-	// Appended is when the log stored the last record with entries, by its own clock.
-	// It is for listings. Zero if it is unknown.
+	// Appended is when the last open or append record was stored, by the clock of the
+	// log, or of this node if it wrote the record. It is for listings. Zero if it is
+	// unknown.
 	Appended time.Time
 	Base     Pos // of the latest open or checkpoint record
 	// Checkpointed is the seq that the latest checkpoint's snapshot covers, and

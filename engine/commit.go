@@ -107,7 +107,7 @@ func (s *Session) put(ctx, retryCtx context.Context, r *core.Record) (stored boo
 		case err == nil:
 			s.recordStored(began)
 			r.Pos, r.After = pos, s.end.pos
-			r.Time = s.ss.cfg.Now().UTC() // the log does not tell its own; other readers have that
+			r.Time = s.ss.cfg.Now().UTC() // the log does not return its own time, which other readers get
 			return true, s.foldRead(r, es)
 		case errors.Is(err, core.ErrConflict):
 			if cerr := s.catchUp(retryCtx); cerr != nil {

@@ -177,7 +177,7 @@ func differs(st *core.State, b CreateRequest) string {
 	case st.Header.CWD != b.Header.CWD:
 		return "working directory"
 	case st.Header.Parent != b.Header.Parent || !slices.EqualFunc(st.Origin.Parents, b.Origin.Parents, func(x, y core.Lineage) bool {
-		return x.Session == y.Session && x.Kind == y.Kind && (x.Entry == y.Entry || x.Cursor != y.Cursor) // a head that has moved has another entry
+		return x.Session == y.Session && x.Kind == y.Kind && (x.Entry == y.Entry || x.Cursor != y.Cursor) // the parent's head may have moved since
 	}):
 		return "parent"
 	case st.Header.Lineage != b.Header.Lineage:

@@ -149,9 +149,9 @@ func (s *randomSession) restored(t *testing.T) *core.State {
 	return st
 }
 
-// The chunks of OpenRath have no time. Their session counts as modified when the last of
-// them was stored, also for a node that reads a snapshot of it.
-func TestRowHasTheTimeOfAnAppendWithoutTime(t *testing.T) {
+// OpenRath's chunks have no time, so a session counts as modified when the last of them was
+// stored, also for a node that reads a snapshot of it.
+func TestRowIsModifiedWhenMessagesWithoutTimeAreStored(t *testing.T) {
 	t.Parallel()
 	s := &randomSession{st: core.NewState("log", "s", dialect.All())}
 	s.apply(core.KindOpen, []byte(`{"dialect":"openrath"}`+"\n"+`{"record_type": "header", "schema_version": 1, "id": "01234567-89ab-4cde-8f01-23456789abcd", "created_at": "2026-01-02T03:04:05+00:00"}`))

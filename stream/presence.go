@@ -239,7 +239,7 @@ func (p *Presence) Skew(ctx context.Context) (time.Duration, error) {
 		}
 		defer func() { _ = kv.Delete(ctx, key) }() // otherwise it expires in an hour
 		e, err := kv.Get(ctx, key)
-		for errors.Is(err, jetstream.ErrKeyNotFound) && retry.Pause(ctx) == nil { // the copy that answered may be late
+		for errors.Is(err, jetstream.ErrKeyNotFound) && retry.Pause(ctx) == nil { // a lagging replica may have answered
 			e, err = kv.Get(ctx, key)
 		}
 		if err == nil {

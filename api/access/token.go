@@ -130,8 +130,8 @@ func Same(a, b string) bool {
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
 }
 
-// BearerOf returns the token in the header Authorization of a request, however its scheme
-// is spelled. ok is false if the scheme is another.
+// BearerOf returns the token in the value of an Authorization header. ok is false unless
+// the scheme is Bearer, in upper or lower case.
 func BearerOf(authorization string) (token string, ok bool) {
 	scheme, token, ok := strings.Cut(authorization, " ")
 	return strings.TrimSpace(token), ok && strings.EqualFold(scheme, "Bearer")

@@ -244,7 +244,8 @@ type ack struct {
 	offset, tail int64
 }
 
-// acksOf returns what a worker says is done, with the ends of the streams that are sess's.
+// acksOf returns what a worker acknowledges, with the ends of the streams to which the
+// subscription of sess is linked.
 func (h *Handler) acksOf(ctx context.Context, sess *engine.Session, q *worked) ([]ack, error) {
 	if len(q.Acks) > maxLinks {
 		return nil, invalid("%d acks, at most %d are allowed", len(q.Acks), maxLinks)

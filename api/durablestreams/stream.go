@@ -268,7 +268,7 @@ func (h *Handler) hasForks(ctx context.Context, sess *engine.Session) bool {
 	return false
 }
 
-// isForkOf reports whether a session is a stream that was made from that of the session of.
+// isForkOf reports whether a session is a fork of the stream in the session of.
 func (h *Handler) isForkOf(fork *engine.Session, of string) (is bool) {
 	_ = h.view(fork, func(_ *core.State, s *stream) error {
 		is = s.config.From != nil && s.config.From.Session == of

@@ -209,7 +209,7 @@ func TestTokensReachTheirPrefixOnly(t *testing.T) {
 	n.want(t, 403, "PUT", "ours/b", "", append(ours, "Stream-Forked-From", "/v1/stream/theirs")...)
 	n.want(t, 401, "GET", "ours/a", "", "Authorization", "Bearer wrong")
 
-	// A line that names a stream as a fork does not tell whether that exists.
+	// A line that names a fork does not reveal whether the fork exists.
 	c := &client.Client{Base: n.Base, Token: bearer}
 	for name, fork := range map[string]string{"ours/exists": "theirs", "ours/absent": "absent"} {
 		n.want(t, 201, "PUT", name, "x", ours...)

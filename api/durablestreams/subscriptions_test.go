@@ -54,8 +54,8 @@ func until(t *testing.T, what string, f func() bool) {
 	}
 }
 
-// writer returns a token that writes the sessions whose ids begin with prefix, when the
-// node knows it.
+// writer returns a token that may write the sessions whose ids begin with prefix. It waits
+// until the node knows the token.
 func (n node) writer(t *testing.T, prefix string) string {
 	t.Helper()
 	issued, err := n.CreateToken(t.Context(), api.TokenRequest{Name: prefix, Scope: access.Write, Prefix: prefix})
@@ -325,7 +325,7 @@ func TestSubscriptionsNeedRights(t *testing.T) {
 	for _, q := range []string{`"streams":["ours"],"wake_stream":"wakes"`, `"pattern":"ours","wake_stream":"wakes"`} {
 		n.want(t, 403, "PUT", "__ds/subscriptions/mine", `{"type":"pull-wake",`+q+`}`, asMine...)
 	}
-	// Nor by lines that other calls store.
+	// Other calls must not store lines that link more streams.
 	id := string(durablestreams.SessionID("__ds/subscriptions/mine", 1))
 	n.want(t, 201, "PUT", "__ds/subscriptions/mine", `{"type":"pull-wake","streams":["ours"],"wake_stream":"ours-wakes"}`, asJSON...)
 	c := &client.Client{Base: n.Base, Token: mine}

@@ -34,8 +34,8 @@ type Rows interface {
 // ids may use every stream.
 const IDPrefix = "ds-"
 
-// IsSubscription reports whether a session is one of a subscription: its lines name the
-// streams that it reads and wakes for.
+// IsSubscription reports whether a session holds a subscription. Its lines name the streams
+// that the subscription reads and the one that gets its wakes.
 func IsSubscription(id core.SessionID) bool {
 	return strings.HasPrefix(string(id), subscriptionPrefix)
 }

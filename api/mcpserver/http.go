@@ -78,8 +78,8 @@ func Handler(api http.Handler, version string, b *memory.Budget) http.Handler {
 	})
 }
 
-// callerName is what the share of the sender of a request is counted for: its token, or its
-// address.
+// callerName identifies the sender of a request, whose share of the limits is counted, by
+// its token or else its address.
 func callerName(r *http.Request) string {
 	if token, ok := access.BearerOf(r.Header.Get("Authorization")); ok {
 		return token

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A file of Operator has a branch only as an entry, so a move of the head without one
-// would be lost.
+// A file of Operator represents a branch only by an entry, so it would lose a move of the
+// head without one.
 func TestEveryBranchOfOperatorIsAnEntry(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -45,7 +45,6 @@ func raceBranches(t *testing.T, n *node, id string) {
 	}
 }
 
-// A key belongs to one request.
 func TestBranchRefusesKeyOfAnAppend(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)

@@ -142,15 +142,15 @@ func (c caller) mayUse(id core.SessionID) error {
 	return fmt.Errorf("session %.140q: this token is for sessions whose id begins with %s: %w", id, c.Prefix, api.ErrForbidden)
 }
 
-// mayWrite is mayUse for a call that writes. What the lines of a subscription name is
-// checked by the durable-streams protocol alone, so other calls write them only for
-// callers who may use all streams.
+// mayWrite is mayUse for a call that writes. Only the durable-streams protocol checks the
+// right to the streams that the lines of a subscription name, so other calls write such
+// lines only for callers that may use all streams.
 func (c caller) mayWrite(id core.SessionID) error {
 	if err := c.mayUse(id); err != nil {
 		return err
 	}
 	if durablestreams.IsSubscription(id) && !c.Reaches(durablestreams.IDPrefix) {
-		return fmt.Errorf("session %.140q is a subscription of durable streams: this token may change it at %s alone: %w", id, durablestreams.Prefix, api.ErrForbidden)
+		return fmt.Errorf("session %.140q is a subscription of durable streams: this token may change it only through %s: %w", id, durablestreams.Prefix, api.ErrForbidden)
 	}
 	return nil
 }
@@ -173,17 +173,18 @@ func (c caller) mayCreate(id core.SessionID) error {
 	return c.mayWrite(id)
 }
 
-// mayCreateFrom is mayCreate and mayDescend for a session of that dialect and header.
+// mayCreateFrom returns api.ErrForbidden unless c may create the session that h describes,
+// and use the parents that h names.
 func (c caller) mayCreateFrom(dialect string, h core.Header) error {
 	if err := c.mayCreate(core.SessionIDFor(dialect, h.ID)); err != nil {
 		return err
 	}
-	return c.mayDescend(dialect, h)
+	return c.mayUseParents(dialect, h)
 }
 
-// mayDescend is mayUse for the sessions that a new session of that dialect comes from,
-// by its header.
-func (c caller) mayDescend(dialect string, h core.Header) error {
+// mayUseParents returns api.ErrForbidden unless c may use the sessions that h names as
+// parents.
+func (c caller) mayUseParents(dialect string, h core.Header) error {
 	if c.Prefix == "" {
 		return nil
 	}

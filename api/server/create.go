@@ -62,8 +62,7 @@ func (s *Server) createWhole(w http.ResponseWriter, r *http.Request) error {
 	return s.created(w, sess)
 }
 
-// mayCreateNew returns api.ErrForbidden unless the caller may create the session of the
-// header, and use its parents.
+// mayCreateNew is mayCreateFrom for the caller and the header of n.
 func mayCreateNew(ctx context.Context, n session.New) error {
 	c := callerOf(ctx)
 	if c.Prefix == "" {
@@ -151,7 +150,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := callerOf(r.Context()).mayDescend(q.Dialect, h); err != nil {
+	if err := callerOf(r.Context()).mayUseParents(q.Dialect, h); err != nil {
 		return err
 	}
 	es, err := tree.WithSessionMark(d, h, nil, d.EntryID(ulid.Make()), h.Time)

@@ -208,7 +208,7 @@ func (s *Server) branch(w http.ResponseWriter, r *http.Request) error {
 			line, err = branchLine(st, head, q, storedBefore(st, r, q.At))
 			if line == nil && after == nil && moveLine(st.Dialect, q.At) != nil {
 				at := st.Cursor()
-				unmoved = &at // if the head moves, the branch needs an entry
+				unmoved = &at // if the head moves meanwhile, the branch needs an entry
 			}
 			return err
 		})
@@ -267,9 +267,8 @@ func storedBefore(st *core.State, r *http.Request, at core.Leaf) *core.Entry {
 }
 
 // branchLine returns the entry that records q, nil if the head moves without one.
-// before is the entry of an earlier request with the same key, or nil: then the line
-// describes the branch that the head left at that time, so that an equal request has
-// an equal line.
+// before is the entry of an earlier request with the same key, or nil. The line then
+// names the branch that the head left at that time, so that a retry makes an equal line.
 func branchLine(st *core.State, head string, q api.BranchRequest, before *core.Entry) ([]byte, error) {
 	left := st.Leaf(head)
 	id, named := q.At.ID()

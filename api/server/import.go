@@ -13,8 +13,8 @@ import (
 	"github.com/sesslog/sesslog/session"
 )
 
-// importedFrom returns the parent that an import names, which c must be allowed to
-// use. It need not be in the log, because files may be imported in any order.
+// importedFrom returns the parent that an import names, or api.ErrForbidden if c may not
+// use it. The log may lack it, because files may be imported in any order.
 func importedFrom(c caller, q url.Values) ([]core.Lineage, error) {
 	name, word := q.Get("parent"), q.Get("kind")
 	if name == "" && word == "" {

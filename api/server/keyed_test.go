@@ -94,8 +94,8 @@ func TestBranchWithAKeyIsFoundUnderItsShortID(t *testing.T) {
 	}
 }
 
-// A key that two requests share must not lose the second one.
-func TestAKeyOfAnotherRequestIsAConflict(t *testing.T) {
+// The second of two requests with one key must not be lost without an error.
+func TestKeyOfAnotherRequestIsAConflict(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	said := func(text string) string {

@@ -120,7 +120,7 @@ var bases = map[string]string{
 
 var newSessions atomic.Int64
 
-// forms are how a member of a body names a value.
+// forms are the ways in which a member of a body can name a value.
 var forms = []string{`%q`, `[%q]`, `[{"session":%q}]`, `{"id":%q}`}
 
 // probeOf returns a request of a call that names value in a place, in one of the

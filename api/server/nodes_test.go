@@ -66,7 +66,7 @@ func TestClientFailsOverToNextNode(t *testing.T) {
 	if _, err := none.Append(t.Context(), "session-one", []byte("{}"), client.AppendOptions{}); !errors.Is(err, core.ErrUnavailable) {
 		t.Errorf("without a reachable node: %v", err)
 	}
-	// What a node said is worth more than that the others cannot be reached.
+	// The answer of a node is reported rather than that the others cannot be reached.
 	var said *client.Error
 	half := client.ClientOf([]string{busy.URL, nowhere(t), nowhere(t)}, "")
 	if _, err := half.Append(t.Context(), "session-one", []byte("{}"), client.AppendOptions{}); !errors.As(err, &said) || said.Detail.Detail != "no quorum" {

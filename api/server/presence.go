@@ -69,7 +69,7 @@ func (s *Server) leave(w http.ResponseWriter, r *http.Request) error {
 }
 
 // mayAnnounce returns api.ErrForbidden if a process has claims of sessions that the
-// caller may not use: its heartbeats are another's.
+// caller may not use. The process then belongs to another caller.
 func (s *Server) mayAnnounce(ctx context.Context, process string) error {
 	c := callerOf(ctx)
 	if c.Prefix == "" {
@@ -81,7 +81,7 @@ func (s *Server) mayAnnounce(ctx context.Context, process string) error {
 	}
 	for _, p := range list {
 		if p.ID == process && c.mayHold(p.Holds) != nil {
-			return fmt.Errorf("process %.64q is another's: %w", process, api.ErrForbidden)
+			return fmt.Errorf("process %.64q has claims of sessions that this token may not use: %w", process, api.ErrForbidden)
 		}
 	}
 	return nil

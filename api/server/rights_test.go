@@ -319,7 +319,7 @@ func TestRestrictedTokenSeesNoOtherChanges(t *testing.T) {
 	}
 }
 
-func TestRestrictedTokenCannotSpeakForOtherProcesses(t *testing.T) {
+func TestRestrictedTokenCannotAnnounceOtherProcesses(t *testing.T) {
 	t.Parallel()
 	n := startWhole(t)
 	ours := "Bearer " + n.create(t, api.TokenRequest{Name: "ours", Scope: access.Write, Prefix: "ours-"}).Bearer
@@ -332,7 +332,7 @@ func TestRestrictedTokenCannotSpeakForOtherProcesses(t *testing.T) {
 		t.Fatalf("heartbeats: %d, %d", a, b)
 	}
 	if got := put(ours, "process-theirs", "ours-000001"); got != 403 {
-		t.Errorf("the heartbeat of another's process: %d", got)
+		t.Errorf("a heartbeat of another caller's process: %d", got)
 	}
 	for process, want := range map[string]int{"process-theirs": 403, "process-ours": 204, "process-absent": 204} {
 		if res, body := n.request(t, "DELETE", "/v1/presence/"+process, "", "Authorization", ours); res.StatusCode != want {

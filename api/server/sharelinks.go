@@ -17,7 +17,8 @@ import (
 // A share link is a token with scope access.Share. It may make the calls below
 // /v1/shared only. They name no session and no head: the token does.
 
-// A shareError says why a link shows nothing, to a visitor who can make no other calls.
+// A shareError says why a share link shows nothing. Its problem document suggests no other
+// call, because the visitor can make none.
 type shareError struct {
 	why string
 	err error
@@ -27,7 +28,7 @@ func (e *shareError) Error() string { return e.why + ": " + e.err.Error() }
 
 func (e *shareError) Unwrap() error { return e.err }
 
-// errShareGone does not tell who removed the session and why.
+// errShareGone does not reveal who removed the session and why.
 var errShareGone = &shareError{"the session of this share link was removed", core.ErrNotFound}
 
 // checkShared returns errShareGone if st was removed.

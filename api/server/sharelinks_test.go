@@ -168,8 +168,8 @@ func TestShareLinksAreListedAndExpire(t *testing.T) {
 	n.awaitShared(t, m.Bearer, http.StatusNotFound)
 }
 
-// A visitor can make no other calls, so the answer does not suggest one.
-func TestShareLinkSaysThatItIsRevoked(t *testing.T) {
+// A visitor can make no other calls, so the answer suggests none.
+func TestShareLinkSaysWhyItShowsNothing(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, withTokens)
 	n.branched(t, "ours-000001")

@@ -53,7 +53,7 @@ func (s *Server) repair(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	left, repaired, err := s.verifier().Repair(r.Context(), id)
-	if accepts && errors.Is(err, core.ErrNotFound) { // only snapshots proved it
+	if accepts && errors.Is(err, core.ErrNotFound) { // the log has no record of it, only snapshots
 		left, err = &report.Verification{Session: id, Problems: []report.Problem{}}, nil
 	}
 	if err != nil {

@@ -124,7 +124,7 @@ func TestRescueNamesWhatItCannotRepair(t *testing.T) {
 	wantResult(t, f.run("rescue", "--dir", to, "--all"), 0, "pi: 4 of 4 messages sent\n1 session, 1 without faults", "")
 }
 
-// A copy never replaces a file: it could be the original.
+// The file could be the original.
 func TestRescueDoesNotReplaceFiles(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
@@ -136,7 +136,7 @@ func TestRescueDoesNotReplaceFiles(t *testing.T) {
 	wantResult(t, f.run("rescue", "--dir", dir, "--to", t.TempDir()), 0, "(without 2 lines that the agent cannot read)", "")
 }
 
-// A file whose header is damaged is no session for its agent.
+// The agent does not list a file whose header is damaged.
 func TestRescueListsFilesWithoutHeader(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)

@@ -251,9 +251,9 @@ func (n *node) openServer(ctx context.Context) (err error) {
 	return nil
 }
 
-// initTokens creates the log's bucket of tokens now, while this node may have the
-// permission: on an external NATS, later nodes may have fewer, and need it as soon as
-// there is a token. An open node does not wait for long.
+// initTokens creates the log's bucket of tokens. On an external NATS, only the first node
+// may have the permission for it, and later nodes need the bucket as soon as there is a
+// token. A node that does not require tokens waits for at most five seconds.
 func (n *node) initTokens(ctx context.Context) error {
 	if n.cfg.Closed() {
 		return n.tokens.Init(ctx)

@@ -361,7 +361,7 @@ func TestCorpusConvertsToEveryDialect(t *testing.T) {
 	}
 }
 
-// omp has more of a summary than others.
+// Summaries of omp have members that those of other agents lack.
 func TestLossesOfSummariesAreNamed(t *testing.T) {
 	t.Parallel()
 	f, omp := readAs(t, "omp", `{"type":"session","version":3,"id":"s","timestamp":"2026-01-02T03:04:05.000Z","cwd":"/w"}

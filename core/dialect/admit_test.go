@@ -8,8 +8,8 @@ import (
 	"github.com/sesslog/sesslog/core/dialect"
 )
 
-// pi and omp send no model a message without a speaker, and a compaction without a
-// summary hides what is before it.
+// pi and omp do not send a message without a role, and a compaction without a summary
+// hides the history before it.
 func TestAdmitRefusesWhatTheAgentDoesNotRead(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"pi", "omp"} {

@@ -16,7 +16,8 @@ const (
 	ended        = "{\"type\":\"message\",\"id\":\"b\",\"parent_id\":\"a\",\"timestamp\":1,\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"x\u2028y\"}]}}"
 )
 
-// said is a message of pi's, or of Operator's with parent as "parent_id".
+// said returns a message of pi, or of Operator if key, the name of the parent, is
+// "parent_id".
 func said(id, key, parent string) string {
 	parent = strings.ReplaceAll(`"`+parent+`"`, `""`, "null")
 	when := `"2026-01-02T03:04:05.000Z"`
@@ -30,8 +31,8 @@ func chunk(index, text string) string {
 	return `{"record_type": "chunk", "index": ` + index + `, "kind": "user", "payload": {"content": "` + text + `"}}`
 }
 
-// What a compaction replaced is not sent, settings are no messages, and files and lines
-// that the agent does not read count as lost.
+// Messages that a compaction replaced are not sent, settings are not messages, and files
+// and lines that the agent does not read count as lost.
 func TestExamineCountsWhatTheAgentSends(t *testing.T) {
 	t.Parallel()
 	const compacted = `{"type":"compaction","id":"c","parentId":"b","timestamp":"2026-01-02T03:04:05.000Z","summary":"s","tokensBefore":1,"firstKeptEntryId":"KEPT"}`

@@ -43,8 +43,8 @@ type Item struct {
 	Details json.RawMessage
 	Type    string // Custom, Note: the extension's own name for it
 	Hidden  bool   // Note: it is not shown to people
-	// Compaction, Branch: an extension wrote the summary. Own names the further data
-	// that only sessions of its agent hold, for people; Write reports it as lost.
+	// Compaction, Branch: an extension wrote the summary. Own describes further data
+	// that only the item's agent can represent; Write reports it as lost.
 	ByExtension bool
 	Own         []string
 }

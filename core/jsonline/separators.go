@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Agents in Python that use str.splitlines end a line at these characters, too, and
-// lose it.
+// Agents in Python that use str.splitlines also end a line at these characters, and
+// lose that line.
 var (
 	separators = []string{"\u0085", "\u2028", "\u2029"}
 	escaped    = strings.NewReplacer("\u0085", `\u0085`, "\u2028", `\u2028`, "\u2029", `\u2029`)

@@ -64,7 +64,7 @@ const (
 	CollidingIDs     FaultKind = "colliding-ids"     // two different lines have one id
 	LostSegment      FaultKind = "lost-segment"      // lines that a compaction kept are missing
 	Refused          FaultKind = "refused"           // the agent does not open the file
-	EndsInside       FaultKind = "ends-inside"       // the agent ends a line at a character within it
+	EndsInside       FaultKind = "ends-inside"       // the agent splits a line at a character within it
 	MissingBase      FaultKind = "missing-base"      // the file that a fork continues is missing or shorter
 	BadOrdinal       FaultKind = "bad-ordinal"       // lines are not numbered in order
 	MissingEvents    FaultKind = "missing-events"    // the event log of a session has gaps

@@ -13,8 +13,8 @@ import (
 )
 
 // Examine reads the files of a session of d. If d is not an Examiner, its main file
-// is examined by what d tells of entries. Messages are then the entries with what
-// users, models, tools and extensions say to the model.
+// is examined by the rules of d for entries. Messages are then the entries that users,
+// models, tools and extensions contribute to the model's context.
 func Examine(d core.Dialect, main string, files map[string][]byte, join bool) (Examination, error) {
 	if x, ok := d.(Examiner); ok {
 		return x.Examine(main, files, join)
@@ -69,7 +69,7 @@ func (x *Examination) examineReading(d core.Dialect, f *core.File, data []byte) 
 	}
 	for i, e := range f.Entries {
 		if !read[string(e.Line)] && i < len(f.Lines) {
-			x.Faults = append(x.Faults, Fault{Kind: EndsInside, Line: f.Lines[i], Text: "the agent does not read it as one line: it has U+0085, U+2028 or U+2029"})
+			x.Faults = append(x.Faults, Fault{Kind: EndsInside, Line: f.Lines[i], Text: "the agent splits it into lines at U+0085, U+2028 or U+2029"})
 		}
 	}
 	return seen
@@ -97,7 +97,8 @@ func (x *Examination) examineSkipped(f *core.File, lines [][]byte) {
 	}
 }
 
-// writeCopy makes the copy of a file with these lines, if its agent reads more of that.
+// writeCopy makes a copy of the file with these lines, if the agent reads more of the copy
+// than of the file.
 func (x *Examination) writeCopy(d core.Dialect, f *core.File, lines [][]byte) {
 	data := jsonline.EscapeSeparators(bytes.Join(lines, nil))
 	again, err := d.File(data)
@@ -123,7 +124,8 @@ func (x *Examination) writeCopy(d core.Dialect, f *core.File, lines [][]byte) {
 	}
 }
 
-// examinePath counts the messages of f on the way to its leaf that are sent.
+// examinePath counts the messages on the path to the leaf of f: those that are sent, and
+// those that a compaction summarized.
 func (x *Examination) examinePath(d core.Dialect, f *core.File) error {
 	leaf := d.Leaf(f.Entries)
 	path, err := d.Path(f.Entries, leaf)
@@ -156,7 +158,7 @@ func (x *Examination) beginOfContext(d core.Dialect, path []core.Entry) int {
 				return from
 			}
 			if it.Target != "" && it.Target != path[at].ID {
-				x.Faults = append(x.Faults, Fault{Kind: LostSegment, Text: fmt.Sprintf("what the last compaction kept, from %.64q on, is not before it", it.Target)})
+				x.Faults = append(x.Faults, Fault{Kind: LostSegment, Text: fmt.Sprintf("the last compaction keeps entries from %.64q on, which is not before it", it.Target)})
 			}
 			return at
 		}

@@ -8,8 +8,7 @@ import (
 )
 
 // CheckEnd returns core.ErrInvalid if a session made of path would continue at an
-// entry that it lacks. The end of a path can be an entry that moves the session to
-// another branch.
+// entry that path lacks, because its last entry moves the session to another branch.
 func CheckEnd(d core.Tree, path []core.Entry) error {
 	id, named := d.Leaf(path).ID()
 	if !named || slices.ContainsFunc(path, func(e core.Entry) bool { return e.ID == id }) {

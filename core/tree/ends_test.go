@@ -9,9 +9,7 @@ import (
 	"github.com/sesslog/sesslog/core/tree"
 )
 
-// A leaf entry of Operator can move the session to an entry that a copy of its path
-// lacks.
-func TestCheckEndRefusesPathThatLeadsElsewhere(t *testing.T) {
+func TestCheckEndRefusesLeafOutsidePath(t *testing.T) {
 	t.Parallel()
 	d := dialect.All()["operator"]
 	path := func(target string) []core.Entry {

@@ -11,13 +11,13 @@ import (
 type Fold struct {
 	meter   Meter
 	uses    []Use
-	answers map[answerKey]int // the place in uses of each answer
+	answers map[answerKey]int // the index in uses of each answer
 	reports []report
 	own     item.Usage
 }
 
 // An answerKey identifies an answer by its name or, without one, by the entry that
-// reports it. The zero one identifies none.
+// reports it. The zero answerKey identifies none.
 type answerKey struct{ answer, entry string }
 
 // A report says that the entry with this id reported uses[use].
@@ -53,7 +53,7 @@ func (f *Fold) Add(es ...core.Entry) {
 }
 
 // Note adds what the entry with the id entry reports. The id is empty if the
-// entry is on no path. Files can have an entry twice, which counts once.
+// entry is on no path. An entry that a file has twice counts once.
 func (f *Fold) Note(entry string, uses ...Use) {
 	for i, u := range uses {
 		key := answerKey{answer: u.Answer}

@@ -22,7 +22,7 @@ type Report struct {
 	Agents []Named `json:"agents,omitempty"`
 	// Prices is the date of the prices of estimates; empty before Estimate.
 	Prices string `json:"prices,omitempty"`
-	// Currency is that of estimates.
+	// Currency is the currency of estimates; empty before Estimate.
 	Currency string `json:"currency,omitempty"`
 }
 

@@ -160,7 +160,7 @@ func TestPricesAreReplacedByModel(t *testing.T) {
 	}
 }
 
-// A sum of two currencies is none.
+// Amounts in two currencies cannot be added.
 func TestPricesInAnotherCurrencyReplaceAll(t *testing.T) {
 	t.Parallel()
 	p := usage.Listed().With(usage.Prices{Date: "2027-01-01", Currency: "EUR", Models: map[string]usage.Price{"mine": {Input: 3}}})

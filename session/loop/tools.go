@@ -170,8 +170,8 @@ func (l *Loop) again(ctx context.Context, t *Tool, c Call) (bool, error) {
 	return l.c.Ask(ctx, c)
 }
 
-// failed is the job of a call that does not run because of err. The methods of an
-// error can panic.
+// failed returns the job of a call that does not run because of err. The Error method of
+// err may panic.
 func failed(err error) (j job) {
 	defer func() {
 		if v := recover(); v != nil {

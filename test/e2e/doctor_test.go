@@ -67,8 +67,8 @@ func TestDoctorReportsAndRepairs(t *testing.T) {
 	intact(t, c, id)
 }
 
-// A session may be proved by a snapshot alone.
-func TestLossOfUnknownSessionCanBeAccepted(t *testing.T) {
+// Of such a session, the log has no record.
+func TestAcceptLossOfSessionThatOnlySnapshotsProve(t *testing.T) {
 	t.Parallel()
 	node := harness.StartNode(t)
 	c := node.Client()

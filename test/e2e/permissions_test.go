@@ -148,7 +148,7 @@ func TestRolesHaveThePermissionsTheyNeed(t *testing.T) {
 	t.Parallel()
 	ns := startNATSUsers(t, false)
 	bucket := harness.StartBucket(t)
-	first := ns.node(t, bucket, "a", "a-first") // it creates all, although it needs no token
+	first := ns.node(t, bucket, "a", "a-first") // it creates the bucket of tokens, although it needs none
 	if code := first.Terminate(t); code != 0 {
 		t.Fatalf("exit code %d", code)
 	}

@@ -144,8 +144,8 @@ func list(t *testing.T) []pkg {
 		} else if err != nil {
 			t.Fatal(err)
 		}
-		// go test does not see what go list read: without this it would take an old
-		// result for the present one.
+		// A cached test result depends on the files that the test itself reads, not on
+		// those that go list reads. Without this, it would be reused after a change.
 		if _, err := os.ReadDir(listed.Dir); err != nil {
 			t.Fatal(err)
 		}

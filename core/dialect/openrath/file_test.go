@@ -134,8 +134,8 @@ func TestHeaderLineage(t *testing.T) {
 	}
 }
 
-// OpenRath reads an id in any spelling of a UUID, and writes it in one. In the log, a
-// session and those that name it as their parent are found by it.
+// OpenRath reads an id in any spelling of a UUID and writes it in one, by which the log
+// finds the session and its children.
 func TestUUIDsHaveOneSpelling(t *testing.T) {
 	t.Parallel()
 	const id = "9356fbc6-f1c8-4d73-8fb4-61f81bd67c3c"

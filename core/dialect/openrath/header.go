@@ -13,8 +13,8 @@ import (
 
 // Header reads a header of the current version: a record with an id and a time
 // of creation. Other missing members have OpenRath's defaults, an unknown kind
-// of lineage is none, and parents that are not UUIDs are left out. UUIDs are in the
-// one spelling that OpenRath gives them when it loads a session.
+// of lineage is none, and parents that are not UUIDs are left out. UUIDs are returned
+// in OpenRath's spelling.
 func (Dialect) Header(line []byte) (core.Header, error) {
 	s, err := readHeader(line)
 	if err != nil {

@@ -24,7 +24,7 @@ func uuidText(b [16]byte) string {
 
 // Admit refuses lines after the trailer, because OpenRath's writer is closed by
 // then, a trailer that counts other chunks than there are, and a chunk whose index
-// is not a number of a chunk.
+// is not a whole number from 0 on.
 func (Dialect) Admit(s core.Admission, e core.Entry) error {
 	if !s.Last.Aside {
 		if e.Aside {
@@ -55,7 +55,7 @@ func checkIndex(e core.Entry) error {
 		return err
 	}
 	if v := o.Get("index"); v != nil && indexText(v) == "" {
-		return fmt.Errorf("index is %s, not the number of a chunk, 0 or more: %w", clip(string(v), 40), core.ErrInvalid)
+		return fmt.Errorf("index is %s, not a whole number from 0 on: %w", clip(string(v), 40), core.ErrInvalid)
 	}
 	return nil
 }
@@ -72,7 +72,7 @@ func (Dialect) CheckHeader(h core.Header) error {
 		return err
 	}
 	if written := o.Get("id"); !written.Is(h.ID) {
-		return fmt.Errorf("the id is %s, OpenRath spells it %q: %w", clip(string(written), 64), h.ID, core.ErrInvalid)
+		return fmt.Errorf("the id is %s, which OpenRath spells %q: %w", clip(string(written), 64), h.ID, core.ErrInvalid)
 	}
 	v := o.Get("lineage_kind")
 	if kind, _ := v.Text(); v == nil || LineageKind(kind) == LineageUnknown || LineageKind(kind).known() != LineageUnknown {

@@ -9,7 +9,7 @@ import (
 )
 
 // Summary counts the chunks. First is the text of the first user chunk.
-// Modified is when the session was closed, or else unknown, because chunks have no
+// Modified is when the session was closed, empty before, because chunks have no
 // time. Usage is that of the trailer, or else of the header. A trailer closes the
 // session.
 func (d Dialect) Summary(h core.Header, es []core.Entry) display.Summary {

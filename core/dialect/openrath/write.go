@@ -16,7 +16,7 @@ func (Dialect) Write(it item.Item) (line []byte, lost []string) {
 	var w writer
 	var c Chunk
 	if it.Kind == item.Message && it.Role == item.RoleAssistant && !slices.ContainsFunc(it.Blocks, isSaid) {
-		it.Model = "" // it need not be named
+		it.Model = "" // the whole answer is lost, so its model is not named
 		_ = w.answer(&it)
 		return nil, append(w.lost, "an answer without text")
 	}

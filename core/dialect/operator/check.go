@@ -126,8 +126,8 @@ var shapes = map[string][]field{
 	typeChannel:       {needs("name"), may("chat_id"), may("user_id")},
 }
 
-// answer is what messages have besides role and contents, and blocks what each kind of
-// block has.
+// answer lists the members of messages besides role and contents, and blocks those of
+// each kind of block.
 var (
 	answer = []field{
 		{"stop_reason", isStop, "one of " + strings.Join(slices.Sorted(maps.Keys(stops)), ", ")},
@@ -181,7 +181,7 @@ var (
 	falseWords = []string{"false", "0", "no", "n", "f", "off"}
 )
 
-// isTrue reads what isBoolIfAny takes.
+// isTrue reports whether v, which isBoolIfAny accepts, means true.
 func isTrue(v jsjson.Value) bool {
 	f, _ := v.Number()
 	s, _ := v.Text()

@@ -142,7 +142,8 @@ func TestEntry(t *testing.T) {
 	}
 }
 
-// Only cwd is required. The id is derived, so that the file is found again.
+// Only cwd is required. The id is derived from the header, so that every import gives the
+// same one.
 func TestHeaderWithoutID(t *testing.T) {
 	t.Parallel()
 	ids := map[string]bool{}
@@ -163,7 +164,7 @@ func TestHeaderWithoutID(t *testing.T) {
 	}
 }
 
-// A header of the type session without a timestamp may be one of pi, too.
+// Without a timestamp, a header of the type session is the same in pi and Operator.
 func TestDetectWithoutTimestamp(t *testing.T) {
 	t.Parallel()
 	const h = `{"type":"session","version":3,"id":"x","cwd":"/"}`

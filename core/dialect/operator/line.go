@@ -16,9 +16,9 @@ import (
 )
 
 // Header reads a header line: an object of one of the two header types with a cwd
-// that is a string. Its id is optional and a string; without one, Operator gives the
-// session another id each time, and the id here is derived from the line. Its
-// timestamp is optional and a number. The version is optional, and any value is
+// that is a string. Its id is optional and a string; without one, Operator makes up an
+// id at each start, and Header derives one from the line. Its timestamp is optional
+// and a number. The version is optional, and any value is
 // accepted. The parent is optional; Operator names it by the file of a session that
 // was branched, headers made here name it by its id.
 func (Dialect) Header(line []byte) (core.Header, error) {

@@ -45,7 +45,7 @@ although they are in the file:
 - One line holds several, a line is incomplete, or two messages have one id.
 - The file that a fork continues is missing.
 - An answer of opencode ended in an error, or its message is missing.
-- The agent refuses the file, or ends a line at a character within the line.
+- The agent refuses the file, or splits a line at a Unicode line separator.
 
 rescue also names files that are too large for the agent, and those that Claude
 Code will delete soon.
@@ -53,7 +53,7 @@ Code will delete soon.
 --repair adds lines to the files, after which the agent reaches these messages. It
 never changes existing lines, and skips files that changed in the last two
 seconds. If adding lines does not suffice, --to DIR writes a repaired copy there,
-below the same path, unless that file exists.
+below the same path. It does not replace existing files.
 
 A branch of several prompts that ended before the session continued elsewhere may
 be what the agent lost, or what the user left. --join adds it to the history.
@@ -195,8 +195,8 @@ func (a app) examineBelow(ctx context.Context, root follow.Root, f rescueFlags) 
 	return all, ctx.Err()
 }
 
-// spoken are parts of lines with messages, by the agents' ways of writing.
-var spoken = [][]byte{[]byte(`"message":{`), []byte(`"record_type": "chunk"`), []byte(`"type":"response_item"`)}
+// messageMarks are in every line with a message, as one of the agents writes it.
+var messageMarks = [][]byte{[]byte(`"message":{`), []byte(`"record_type": "chunk"`), []byte(`"type":"response_item"`)}
 
 // hasMessages reports whether the file at path has messages near its beginning.
 func hasMessages(path string) bool {
@@ -206,7 +206,7 @@ func hasMessages(path string) bool {
 	}
 	defer file.Close()
 	b, err := io.ReadAll(io.LimitReader(file, 1<<20))
-	return err == nil && slices.ContainsFunc(spoken, func(part []byte) bool { return bytes.Contains(b, part) })
+	return err == nil && slices.ContainsFunc(messageMarks, func(part []byte) bool { return bytes.Contains(b, part) })
 }
 
 // examined examines the files of a session.
@@ -273,7 +273,7 @@ func (a app) repair(p *examinedSession, f rescueFlags) error {
 		if err := atomicfile.MkdirAll(filepath.Dir(path)); err != nil {
 			return err
 		}
-		err := atomicfile.Write(path, false, func(w io.Writer) error { // it may be the original
+		err := atomicfile.Write(path, false, func(w io.Writer) error { // never replace a file: it may be the original
 			_, err := w.Write(p.Copy)
 			return err
 		})
@@ -398,7 +398,7 @@ func (a app) printOne(p *examinedSession) error {
 		}
 	}
 	if more := len(p.Faults) - shownFaults; more > 0 {
-		if err := a.Printf("  - and %d more; all are shown with: -o json", more); err != nil {
+		if err := a.Printf("  - and %d more; to show all: -o json", more); err != nil {
 			return err
 		}
 	}

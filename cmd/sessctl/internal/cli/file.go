@@ -138,7 +138,7 @@ func (f *SessionFile) View(v ViewFlags) (core.Leaf, error) {
 	switch v.leaf {
 	case "":
 		leaf := f.Rules.Leaf(f.Entries)
-		if id, named := leaf.ID(); named && !hasEntry(f.Entries, id) { // a leaf entry of Operator can name any
+		if id, named := leaf.ID(); named && !hasEntry(f.Entries, id) { // Operator's leaf entries can name missing entries
 			leaf = core.NoLeaf
 		}
 		return leaf, nil

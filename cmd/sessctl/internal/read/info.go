@@ -122,7 +122,7 @@ func addOwn(g *cli.Grid, own json.RawMessage) {
 	}
 	_ = jsonline.Members(own, func(name string, v jsontext.Value) {
 		words := memberWords
-		if name == "models" { // by role, which is data
+		if name == "models" { // its members are roles, shown as written
 			words = func(role string) string { return role }
 		}
 		g.RowIf(memberWords(name), ownText(v, 0, words))

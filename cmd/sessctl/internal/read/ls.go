@@ -66,7 +66,7 @@ sessctl ls ~/.operator/profiles`,
 				defer cancel()
 				return a.lsFiles(ctx, f)
 			}
-			if err := notAPath(f.prefix); err != nil {
+			if err := checkPrefix(f.prefix); err != nil {
 				return err
 			}
 			if f.limit < 0 {

@@ -35,9 +35,9 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// notAPath returns an error for the argument of ls if it can only be a path, and that
-// of a directory is missing. No session id begins with it.
-func notAPath(arg string) error {
+// checkPrefix returns an error if the argument of ls, which is no directory, can only be a
+// path, because no session id begins so.
+func checkPrefix(arg string) error {
 	if !cli.LooksLikePath(arg) && !strings.HasPrefix(arg, ".") && !strings.HasPrefix(arg, "~") {
 		return nil
 	}

@@ -23,8 +23,9 @@ func modelInputCmd(a app) *cobra.Command {
 		Short: "Show what the session's agent would send to its model",
 		Long: `Shows the context that the session's agent builds, by the rules of that agent,
 at a head or at an entry. With --profile it shows the context that another agent,
-or another version, would build. For Operator, --profile operator@request leaves
-out what it builds and does not send: empty answers, and unfinished ones at the end.
+or another version, would build. --profile operator@request shows what Operator
+sends to its model: its context without empty answers, and without failed or
+unfinished ones at the end.
 
 With -o json: exactly the object that the agent's own context builder returns
 (pi: messages, thinkingLevel, model).`,
@@ -91,7 +92,7 @@ func (a app) printContext(raw json.RawMessage) error {
 		Provider string            `json:"provider_id"`
 		Text     string            `json:"context"` // Nova's, in place of messages
 		Input    []json.RawMessage `json:"input"`   // Codex's, in place of messages
-		Updates  []json.RawMessage `json:"updates"` // an editor's, in place of messages
+		Updates  []json.RawMessage `json:"updates"` // of the dialect acp, in place of messages
 	}
 	_ = json.Unmarshal(raw, &c)
 	if c.Messages == nil {

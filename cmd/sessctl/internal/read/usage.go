@@ -31,13 +31,14 @@ one was forked.
 The cost is what the agent wrote. For agents that write no cost, an estimate is
 made from a list of prices, the node's or that of --prices: a JSON object with
 date, currency and models, which maps a model to the prices of a million tokens
-(input, output, cacheRead, cacheWrite, cacheWriteHour). Prices in another currency
-replace the whole list.
+(input, output, cacheRead, cacheWrite, cacheWriteHour). Those of --prices replace
+the others model by model, or all of them if the currency differs.
 
 With -o json: answers, input, output, cacheRead, cacheWrite, cost, estimate,
 withoutCost, unpriced and models; heads and agents (name, and the same); inherited;
-subagents (session, name, and the sums) if sub-agents have sessions; prices, the
-date of the list, and currency, that of estimates. From the log it also has session and cursor.`,
+subagents (session, name, and the sums) if sub-agents have sessions; prices (the
+date of the list) and currency of estimates. From the log it also has session and
+cursor.`,
 		Example: `sessctl usage 019a
 sessctl usage 019a --head review
 sessctl usage ~/.pi/agent/sessions/proj/2026.jsonl`,

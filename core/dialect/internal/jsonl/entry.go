@@ -31,9 +31,9 @@ func Entry(line []byte) (core.Entry, error) {
 }
 
 // CheckEntry returns core.ErrInvalid for an entry that its agent would not read as
-// part of the session: one whose parent is not an id, which cuts what follows off
-// from its history, a message without a speaker, which no model gets, and a compaction
-// without a summary, which hides what is before it.
+// part of the session: one whose parent is not an id, which separates later entries
+// from their history; a message without a role, which is not sent to a model; and a
+// compaction without a summary, which hides the history before it.
 func CheckEntry(e core.Entry) error {
 	names := [...]string{"parentId", "message", "summary"}
 	var v [len(names)]jsjson.Value

@@ -48,8 +48,8 @@ func Read(e core.Entry, o *jsjson.Object) []item.Item {
 	return nil
 }
 
-// byExtension reports whether an extension wrote the summary o, in the words of pi or
-// omp.
+// byExtension reports whether an extension wrote the summary o: pi and omp have different
+// members for it.
 func byExtension(o *jsjson.Object) bool {
 	return o.Get("fromHook").Truthy() || o.Get("fromExtension").Truthy()
 }
