@@ -53,7 +53,8 @@ func (f *Fold) Add(es ...core.Entry) {
 }
 
 // Note adds what the entry with the id entry reports. The id is empty if the
-// entry is on no path. An entry that a file has twice counts once.
+// entry is on no path. A line that a file has twice counts once; two answers whose
+// entries have the same id both count.
 func (f *Fold) Note(entry string, uses ...Use) {
 	for i, u := range uses {
 		key := answerKey{answer: u.Answer}
@@ -61,23 +62,32 @@ func (f *Fold) Note(entry string, uses ...Use) {
 			key.entry = entry
 		}
 		at, known := f.answers[key]
-		if known = known && key != (answerKey{}); known {
+		switch {
+		case known && u.Answer != "":
 			f.replace(at, u)
-		} else {
-			at = len(f.uses)
-			f.uses = append(f.uses, u)
-			f.count(&u, 1)
-		}
-		if key != (answerKey{}) && !known {
-			if f.answers == nil {
-				f.answers = map[answerKey]int{}
-			}
-			f.answers[key] = at
+		case known && f.uses[at] == u:
+		default:
+			at = f.add(key, u)
 		}
 		if entry != "" {
 			f.reports = append(f.reports, report{entry, at})
 		}
 	}
+}
+
+// add adds a use, and returns its index.
+func (f *Fold) add(key answerKey, u Use) int {
+	at := len(f.uses)
+	f.uses = append(f.uses, u)
+	f.count(&u, 1)
+	if key == (answerKey{}) {
+		return at
+	}
+	if f.answers == nil {
+		f.answers = map[answerKey]int{}
+	}
+	f.answers[key] = at
+	return at
 }
 
 // replace makes u the report of the answer at the place at.

@@ -56,6 +56,16 @@ func TestRepeatedEntryCountsOnce(t *testing.T) {
 	}
 }
 
+// Operator does not check whether an id of 8 digits is taken.
+func TestAnswersWithOneIDAllCount(t *testing.T) {
+	t.Parallel()
+	f := usage.NewFold(dialect.All()["pi"], core.Header{})
+	f.Add(entries(t, dialect.All()["pi"], answer("a", "", "claude", 1000), answer("a", "", "gpt", 10), answer("a", "", "gpt", 10))...)
+	if r := f.Report(nil, nil); r.Answers != 2 || r.Input != 1010 || len(r.Models) != 2 {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestUsageIsSummedPerBranchAndModel(t *testing.T) {
 	t.Parallel()
 	d := dialect.All()["pi"]
