@@ -58,6 +58,7 @@ func TestExamineCountsWhatTheAgentSends(t *testing.T) {
 		{"no message", "pi", []string{piHead, said("a", "parentId", ""), `{"type":"message","id":"b","parentId":"a","timestamp":"2026-01-02T03:04:05.000Z"}`}, 1, 0, 0, optional.Refused, -1},
 		{"line separator", "operator", []string{operatorHead, said("a", "parent_id", ""), ended, said("c", "parent_id", "b")}, 3, 1, 0, optional.EndsInside, 3},
 		{"line separator", "openrath", []string{rathHead, chunk("0", "hi"), chunk("1", "x\u2028y")}, 2, 0, 0, optional.Refused, 2},
+		{"repeated line", "operator", []string{operatorHead, said("a", "parent_id", ""), said("a", "parent_id", ""), said("b", "parent_id", "a")}, 2, 2, 0, "", -1},
 		{"leaf that is gone", "operator", []string{operatorHead, said("a", "parent_id", ""), `{"type":"leaf","id":"b","parent_id":"a","timestamp":1,"target_id":"gone"}`}, 1, 0, 0, optional.MissingLeaf, -1},
 		{"bad line", "openrath", []string{rathHead, chunk("0", "hi"), "garbage"}, 1, 0, 0, optional.Refused, 1},
 		{"whole", "openrath", []string{rathHead, chunk("0", "hi"), chunk("1", "x")}, 2, 2, 0, "", -1},
@@ -88,5 +89,18 @@ func TestExamineCountsWhatTheAgentSends(t *testing.T) {
 				t.Errorf("%v: %+v of\n%s", err, y, x.Copy)
 			}
 		})
+	}
+}
+
+// A log that has a line refuses it in other bytes.
+func TestCopyKeepsLinesThatTheAgentReads(t *testing.T) {
+	t.Parallel()
+	read := strings.Replace(said("a", "parentId", ""), "hi", "x\u2028y", 1)
+	for dialectName, head := range map[string]string{"pi": piHead, "omp": ompHead} {
+		data := strings.Join([]string{head, read, said("b", "parentId", "a") + said("c", "parentId", "b"), ""}, "\n")
+		x, err := optional.Examine(dialect.All()[dialectName], "s.jsonl", map[string][]byte{"s.jsonl": []byte(data)}, false)
+		if err != nil || !strings.Contains(string(x.Copy), "\n"+read+"\n"+said("b", "parentId", "a")+"\n") {
+			t.Errorf("%s: %v, copy:\n%s", dialectName, err, x.Copy)
+		}
 	}
 }

@@ -24,7 +24,7 @@ func Examine(d core.Dialect, main string, files map[string][]byte, join bool) (E
 	if err != nil {
 		return Examination{}, err
 	}
-	x := Examination{File: main, Messages: messagesIn(d, f.Entries)}
+	x := Examination{File: main, Messages: messagesIn(d, distinct(f.Entries))}
 	lines := bytes.SplitAfter(bytes.TrimPrefix(data, []byte("\ufeff")), []byte("\n"))
 	x.examineSkipped(f, lines)
 	seen := x.examineReading(d, f, data)
@@ -40,6 +40,16 @@ func Examine(d core.Dialect, main string, files map[string][]byte, join bool) (E
 		x.Branches = x.Messages - x.Sent - x.Summarized
 	}
 	return x, nil
+}
+
+// distinct returns es without entries that repeat the last one with their id.
+func distinct(es []core.Entry) []core.Entry {
+	last := map[string][]byte{}
+	return slices.DeleteFunc(slices.Clone(es), func(e core.Entry) bool {
+		repeats := e.ID != "" && bytes.Equal(last[e.ID], e.Line)
+		last[e.ID] = e.Line
+		return repeats
+	})
 }
 
 // messagesIn returns how many of es are messages.
@@ -98,12 +108,14 @@ func (x *Examination) examineSkipped(f *core.File, lines [][]byte) {
 }
 
 // writeCopy makes a copy of the file with these lines, if the agent reads more of the copy
-// than of the file.
+// than of the file. Separators are escaped only for an agent that ends lines there: a log
+// that has a line takes it for another one if it is rewritten.
 func (x *Examination) writeCopy(d core.Dialect, f *core.File, lines [][]byte) {
-	data := jsonline.EscapeSeparators(bytes.Join(lines, nil))
-	again, err := d.File(data)
-	if a, ok := d.(AgentReader); ok && err == nil {
-		again, err = a.AgentFile(data)
+	data := bytes.Join(lines, nil)
+	again, err := asAgent(d, data)
+	escaped := jsonline.EscapeSeparators(data)
+	if more, refused := asAgent(d, escaped); refused == nil && (err != nil || len(more.Entries) > len(again.Entries)) {
+		data, again, err = escaped, more, nil
 	}
 	if err != nil {
 		return
@@ -122,6 +134,14 @@ func (x *Examination) writeCopy(d core.Dialect, f *core.File, lines [][]byte) {
 	if repairs {
 		x.Copy = data
 	}
+}
+
+// asAgent reads a file as the agent of d does, as far as that is known.
+func asAgent(d core.Dialect, data []byte) (*core.File, error) {
+	if a, ok := d.(AgentReader); ok {
+		return a.AgentFile(data)
+	}
+	return d.File(data)
 }
 
 // examinePath counts the messages on the path to the leaf of f: those that are sent, and
