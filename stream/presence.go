@@ -139,6 +139,30 @@ func (p *Presence) Leave(ctx context.Context, id string) error {
 	return p.delete(ctx, writerKey(id))
 }
 
+// Writer returns the last heartbeat of a writer. Returns core.ErrNotFound if it sent none
+// within an hour, and core.ErrUnavailable if the brokers do not answer.
+func (p *Presence) Writer(ctx context.Context, id string) (session.Presence, error) {
+	if _, err := core.ParseSessionID(id); err != nil {
+		return session.Presence{}, err
+	}
+	var b heartbeatValue
+	missing := false
+	err := p.withBucket(ctx, func(ctx context.Context, kv jetstream.KeyValue) error {
+		e, err := kv.Get(ctx, writerKey(id))
+		if missing = errors.Is(err, jetstream.ErrKeyNotFound); missing {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(e.Value(), &b)
+	})
+	if missing {
+		err = fmt.Errorf("process %s: %w", id, core.ErrNotFound)
+	}
+	return b.Presence, err
+}
+
 func (p *Presence) beatNode(ctx context.Context) error {
 	if p.me.ID == "" {
 		return nil

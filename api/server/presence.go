@@ -75,16 +75,14 @@ func (s *Server) mayAnnounce(ctx context.Context, process string) error {
 	if c.Prefix == "" {
 		return nil
 	}
-	list, err := s.cfg.Presence.List(ctx)
-	if err != nil {
-		return err
+	p, err := s.cfg.Presence.Writer(ctx, process)
+	if errors.Is(err, core.ErrNotFound) {
+		return nil
 	}
-	for _, p := range list {
-		if p.ID == process && c.mayHold(p.Holds) != nil {
-			return fmt.Errorf("process %.64q has claims of sessions that this token may not use: %w", process, api.ErrForbidden)
-		}
+	if err == nil && c.mayHold(p.Holds) != nil {
+		err = fmt.Errorf("process %.64q has claims of sessions that this token may not use: %w", process, api.ErrForbidden)
 	}
-	return nil
+	return err
 }
 
 // mayHold is mayUse for the sessions of claims.
