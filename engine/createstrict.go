@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/lineage"
@@ -47,24 +46,10 @@ func (ss *Sessions) CreateStrict(ctx context.Context, n session.New) (*Session, 
 	if err != nil {
 		return nil, err
 	}
-	if err := s.beginsWith(kept); err != nil {
-		return nil, err
-	}
 	return s, ss.RenewImages(ctx, began, es)
 }
 
-// beginsWith returns core.ErrExists unless the session began with es. It existed
-// before if the request was repeated with the same key.
-func (s *Session) beginsWith(es []core.Entry) error {
-	return s.View(func(st *core.State) error {
-		if len(st.Entries) < len(es) || !slices.EqualFunc(es, st.Entries[:len(es)], func(x, y core.Entry) bool { return x.ID == y.ID }) {
-			return fmt.Errorf("session %s was created with this key and other lines: %w", st.ID, core.ErrExists)
-		}
-		return nil
-	})
-}
-
-// admitted returns the entries of a new session. It applies the rules of an append
+// admitAll returns the entries of a new session. It applies the rules of an append
 // to an empty session.
 func admitAll(d core.Dialect, all core.Dialects, h core.Header, n session.New) ([]core.Entry, error) {
 	es := make([]core.Entry, len(n.Lines))

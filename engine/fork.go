@@ -45,9 +45,6 @@ func (ss *Sessions) Fork(ctx context.Context, src *Session, q session.Fork) (*Se
 		return nil, err
 	}
 	s, err := ss.Create(ctx, b)
-	if err == nil {
-		err = s.forkedAt(ctx, b, f)
-	}
 	if err == nil && f.Kind != lineage.Detach {
 		err = src.countFork(ctx, b.Header)
 	}
@@ -61,27 +58,6 @@ func (ss *Sessions) Fork(ctx context.Context, src *Session, q session.Fork) (*Se
 		return s, nil // an earlier attempt made it, and the source has new entries since
 	}
 	return s, err
-}
-
-// forkedAt returns core.ErrExists if s, which an earlier request with the key of f may
-// have made, was forked at another entry than b. If f names none, that entry changes
-// with the source.
-func (s *Session) forkedAt(ctx context.Context, b CreateRequest, f fork) error {
-	if f.Key == "" || f.Whole || f.At.IsDefault() {
-		return nil
-	}
-	same := true
-	if ps := s.st.Origin.Parents; len(ps) == 1 && len(b.Origin.Parents) == 1 {
-		same = ps[0].Entry == b.Origin.Parents[0].Entry
-	} else if !f.Branched { // a detached session does not name the entry
-		if r, err := s.ss.firstRecord(ctx, s.id); err == nil {
-			same = r.Kind != core.KindOpen || r.Count == len(b.Entries)
-		}
-	}
-	if !same {
-		return fmt.Errorf("session %s was created with this key and another entry: %w", s.id, core.ErrExists)
-	}
-	return nil
 }
 
 // countFork records in s that the session with header child was forked from it, if

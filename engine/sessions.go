@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -159,31 +158,7 @@ func (ss *Sessions) Create(ctx context.Context, b CreateRequest) (*Session, erro
 	if oerr != nil || there.st.Origin.Key != b.Origin.Key {
 		return nil, err
 	}
-	if !lineage.IsRecording(ctx) {
-		b.Origin.Parents = nil
-	}
-	if differs := differs(there.st, b); differs != "" {
-		return nil, fmt.Errorf("session %s was created with this key and another %s: %w", b.ID, differs, core.ErrExists)
-	}
 	return there, nil
-}
-
-// differs names what of b is not that of the session, or returns "" if b may be the
-// request that created it.
-func differs(st *core.State, b CreateRequest) string {
-	switch {
-	case st.Dialect == nil || st.Origin.Dialect != b.Origin.Dialect:
-		return "dialect"
-	case st.Header.CWD != b.Header.CWD:
-		return "working directory"
-	case st.Header.Parent != b.Header.Parent || !slices.EqualFunc(st.Origin.Parents, b.Origin.Parents, func(x, y core.Lineage) bool {
-		return x.Session == y.Session && x.Kind == y.Kind && (x.Entry == y.Entry || x.Cursor != y.Cursor) // the parent's head may have moved since
-	}):
-		return "parent"
-	case st.Header.Lineage != b.Header.Lineage:
-		return "kind"
-	}
-	return ""
 }
 
 func (ss *Sessions) create(ctx context.Context, b CreateRequest) (*Session, error) {

@@ -84,37 +84,61 @@ func TestCreateAndForkHonorIdempotencyKey(t *testing.T) {
 	}
 }
 
+// The answer does not depend on what was appended to a source since.
 func TestCreateRefusesAKeyOfAnotherRequest(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.importText(t, file(header, message("a", "", "one")))
+	n.importText(t, strings.Replace(file(header, message("c", "", "another")), "session-one", "session-two", 1))
 	if _, err := n.Append(t.Context(), "session-one", []byte(message("s", "a", "aside")), client.AppendOptions{Head: "side"}); err != nil {
 		t.Fatal(err)
 	}
-	whole := strings.Replace(file(header, message("a", "", "one"), message("b", "a", "two")), "session-one", "session-two", 1)
-	for i, c := range [][3]string{
-		{"/v1/sessions", `{"cwd":"/w"}`, `{"cwd":"/other"}`},
-		{"/v1/sessions", `{"cwd":"/w"}`, `{"cwd":"/w","dialect":"operator"}`},
-		{"/v1/sessions", `{"cwd":"/w"}`, `{"cwd":"/w","parents":[{"session":"session-one"}]}`},
-		{"/v1/sessions", `{"cwd":"/w","parents":[{"session":"session-one"}]}`, `{"cwd":"/w"}`},
-		{"/v1/sessions", `{"cwd":"/w","parent":"/a.jsonl"}`, `{"cwd":"/w","parent":"/b.jsonl"}`},
-		{"/v1/sessions/session-one/merge", `{"with":"session-one"}`, `{"with":"session-one","withHead":"side"}`},
-		{"/v1/sessions/session-one/fork", `{}`, `{"kind":"detach"}`},
-		{"/v1/sessions/session-one/fork", `{}`, `{"cwd":"/other"}`},
-		{"/v1/sessions/session-one/fork", `{}`, `{"kind":"branch"}`},
-		{"/v1/sessions/session-one/fork", `{"at":"a"}`, `{"at":"null"}`},
-		{"/v1/sessions/session-one/fork", `{"at":"a","kind":"detach"}`, `{"at":"null","kind":"detach"}`},
-		{"/v1/sessions", whole, strings.Replace(whole, `"id":"b"`, `"id":"c"`, 1)},
+	whole := strings.Replace(file(header, message("a", "", "one"), message("b", "a", "two")), "session-one", "session-new", 1)
+	const create, merge, fork, forkTwo = "/v1/sessions", "/v1/sessions/session-one/merge", "/v1/sessions/session-one/fork", "/v1/sessions/session-two/fork"
+	for i, c := range []struct{ path, body, otherPath, other string }{
+		{create, `{"cwd":"/w"}`, create, `{"cwd":"/other"}`},
+		{create, `{"cwd":"/w"}`, create, `{"cwd":"/w","dialect":"operator"}`},
+		{create, `{"cwd":"/w"}`, create, `{"cwd":"/w","parents":[{"session":"session-one"}]}`},
+		{create, `{"cwd":"/w"}`, fork, `{"kind":"detach"}`},
+		{create, `{"cwd":"/w","parents":[{"session":"session-one"}]}`, create, `{"cwd":"/w"}`},
+		{create, `{"cwd":"/w","parents":[{"session":"session-one","entry":"a"}]}`, create, `{"cwd":"/w","parents":[{"session":"session-one","entry":"s"}]}`},
+		{create, `{"cwd":"/w","parents":[{"session":"session-one","kind":"fork"}]}`, fork, `{}`},
+		{create, `{"cwd":"/w","parent":"/a.jsonl"}`, create, `{"cwd":"/w","parent":"/b.jsonl"}`},
+		{merge, `{"with":"session-one"}`, merge, `{"with":"session-one","withHead":"side"}`},
+		{merge, `{"with":"session-two"}`, merge, `{"with":"session-two","head":"side"}`},
+		{fork, `{}`, fork, `{"kind":"detach"}`},
+		{fork, `{}`, fork, `{"cwd":"/other"}`},
+		{fork, `{}`, fork, `{"kind":"branch"}`},
+		{fork, `{}`, fork, `{"whole":true}`},
+		{fork, `{"whole":true}`, fork, `{"at":"a"}`},
+		{fork, `{"at":"a"}`, fork, `{"at":"null"}`},
+		{fork, `{"at":"a","kind":"detach"}`, fork, `{"at":"null","kind":"detach"}`},
+		{fork, `{"kind":"detach"}`, forkTwo, `{"kind":"detach"}`},
+		{fork, `{"kind":"detach"}`, create, `{"cwd":"/w"}`},
+		{create, whole, create, strings.Replace(whole, `"id":"b"`, `"id":"c"`, 1)},
 	} {
-		kind := "application/json"
-		if c[1] == whole {
-			kind = ndjson
-		}
-		headers := []string{"Idempotency-Key", fmt.Sprint("key ", i), "Content-Type", kind}
-		for j, want := range []int{http.StatusCreated, http.StatusConflict, http.StatusCreated} {
-			if res, body := n.request(t, http.MethodPost, c[0], c[1+j%2], headers...); res.StatusCode != want {
-				t.Errorf("%s %s: %d %s, want %d", c[0], c[1+j%2], res.StatusCode, body, want)
+		post := func(path, body string) (int, string) {
+			kind := "application/json"
+			if strings.Contains(body, "\n") {
+				kind = ndjson
 			}
+			res, answer := n.request(t, http.MethodPost, path, body, "Idempotency-Key", fmt.Sprint("key ", i), "Content-Type", kind)
+			return res.StatusCode, answer
+		}
+		status, first := post(c.path, c.body)
+		if status != http.StatusCreated {
+			t.Fatalf("%s %s: %d %s", c.path, c.body, status, first)
+		}
+		for _, session := range []string{"session-one", "session-two"} {
+			if _, err := n.Append(t.Context(), session, []byte(`{"type":"message","message":{"role":"user","content":"more"}}`), client.AppendOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if status, answer := post(c.otherPath, c.other); status != http.StatusConflict || !strings.Contains(answer, `"code":"exists"`) {
+			t.Errorf("%s %s after %s: %d %s", c.otherPath, c.other, c.body, status, answer)
+		}
+		if status, again := post(c.path, c.body); status != http.StatusCreated || again != first {
+			t.Errorf("%s %s again: %d %s, want %s", c.path, c.body, status, again, first)
 		}
 	}
 }
