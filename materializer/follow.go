@@ -8,6 +8,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/internal/retry"
 	"github.com/sesslog/sesslog/internal/spans"
 	"github.com/sesslog/sesslog/session/catalog"
 	"github.com/sesslog/sesslog/stream"
@@ -26,10 +27,8 @@ func (m *Materializer) follow(ctx context.Context, shard int) error {
 			continue
 		}
 		m.cfg.Logger.Warn("shard cannot be followed; retrying", "shard", shard, "err", err)
-		select {
-		case <-time.After(time.Second):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := retry.Wait(ctx, time.Second); err != nil {
+			return err
 		}
 	}
 }
@@ -120,10 +119,8 @@ func (m *Materializer) open(ctx context.Context, id core.SessionID) (*engine.Ses
 		if !errors.Is(err, core.ErrNotFound) || time.Since(began) > leaderLag {
 			return s, err
 		}
-		select {
-		case <-time.After(10 * time.Millisecond):
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		if err := retry.Wait(ctx, 10*time.Millisecond); err != nil {
+			return nil, err
 		}
 	}
 }
