@@ -2,18 +2,18 @@ package bytestream
 
 import (
 	"bytes"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/frame"
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/optional"
 	"github.com/sesslog/sesslog/core/usage"
 )
 
 // A Dialect is the dialect of byte streams. It keeps no state.
-type Dialect struct{ frame.Sequence }
+type Dialect struct{ frame.Lines }
 
 var (
 	_ core.Dialect     = Dialect{}
@@ -117,11 +117,8 @@ func (d Dialect) Fill(line []byte, f core.Fields) (core.Entry, error) {
 }
 
 func appendMember(b []byte, key, value string) []byte {
-	return append(append(append(b, `,"`+key+`":`...), marshal(value)...), ""...)
+	return append(append(append(b, `,"`+key+`":`...), jsonl.Marshal(value)...), ""...)
 }
-
-// EntryID is 16 hex digits.
-func (Dialect) EntryID(random [16]byte) string { return hex.EncodeToString(random[:8]) }
 
 // NewHeader makes the header of a stream of JSON values.
 func (Dialect) NewHeader(f core.HeaderFields) []byte {
@@ -139,21 +136,7 @@ func (Dialect) FileName(h core.Header) (dir, file string) {
 	return "", string(core.SessionIDFor(name, h.ID)) + ".jsonl"
 }
 
-// ImageStore is empty: bodies are part of the lines.
-func (Dialect) ImageStore() string { return "" }
-
-// Layout is the header and the entries.
-func (Dialect) Layout(h core.Header, es []core.Entry) []core.Entry { return h.Before(es) }
-
 // Keeps is true: an empty stream is a stream.
 func (Dialect) Keeps([]core.Entry) bool { return true }
-
-// Meter implements usage.Reporter: streams report no usage.
-func (Dialect) Meter(core.Header) (usage.Meter, []usage.Use) { return meter{}, nil }
-
-type meter struct{}
-
-// Read implements usage.Meter.
-func (meter) Read(core.Entry) []usage.Use { return nil }
 
 var version = json.RawMessage(fmt.Sprint(Version))
