@@ -100,24 +100,15 @@ func (d Dialect) Fill(line []byte, f core.Fields) (core.Entry, error) {
 	}
 	var missing []byte
 	if e.ID == "" && f.ID != "" {
-		missing = appendMember(missing, "id", f.ID)
+		missing = jsonl.AppendMember(missing, "id", f.ID)
 	}
 	if e.Time == "" && f.Time != "" {
-		missing = appendMember(missing, "timestamp", f.Time)
+		missing = jsonl.AppendMember(missing, "timestamp", f.Time)
 	}
-	end := bytes.LastIndexByte(line, '}')
-	if len(missing) == 0 || end < 0 {
+	if len(missing) == 0 {
 		return e, nil
 	}
-	if bytes.TrimSpace(line[1:end]) == nil || len(bytes.TrimSpace(bytes.TrimLeft(line[:end], " \t{"))) == 0 {
-		missing = missing[1:] // an object without members
-	}
-	b := append(make([]byte, 0, len(line)+len(missing)), line[:end]...)
-	return d.Entry(append(append(b, missing...), line[end:]...))
-}
-
-func appendMember(b []byte, key, value string) []byte {
-	return append(append(append(b, `,"`+key+`":`...), jsonl.Marshal(value)...), ""...)
+	return d.Entry(jsonl.Insert(line, missing))
 }
 
 // NewHeader makes the header of a stream of JSON values.
