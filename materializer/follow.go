@@ -96,7 +96,7 @@ func (m *Materializer) process(ctx context.Context, shard int, ch stream.Change)
 		if err := m.renew(ctx, s, ch); err != nil {
 			return err
 		}
-		m.consider(ctx, s, 0)
+		m.consider(s, 0)
 		return nil
 	case ctx.Err() == nil && storeUnavailable(err):
 		m.deferChange(shard, ch, err)

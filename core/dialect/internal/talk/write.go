@@ -74,7 +74,7 @@ func (w *writer) summary(it item.Item) {
 func (w *writer) note(it item.Item) {
 	w.Begin("custom_message")
 	w.Text("customType", it.Type)
-	w.content("content", it.Blocks)
+	w.content(it.Blocks)
 	w.Raw("display", strconv.AppendBool(nil, !it.Hidden))
 	w.Value("details", it.Details)
 }
@@ -92,7 +92,7 @@ func (w *writer) message(it item.Item) {
 		w.result(it.Blocks)
 	default:
 		w.Bytes = append(w.Bytes, `"user"`...)
-		w.content("content", it.Blocks)
+		w.content(it.Blocks)
 	}
 	if ms := date.Parse(it.Time); !math.IsNaN(ms) {
 		w.Raw("timestamp", jsjson.AppendNumber(nil, ms))
@@ -102,7 +102,7 @@ func (w *writer) message(it item.Item) {
 
 func (w *writer) answer(it item.Item) {
 	w.Bytes = append(w.Bytes, `"assistant"`...)
-	w.content("content", it.Blocks)
+	w.content(it.Blocks)
 	w.Text("api", orUnknown(it.API))
 	w.Text("provider", orUnknown(it.Provider))
 	w.Text("model", orUnknown(it.Model))
@@ -146,14 +146,14 @@ func (w *writer) result(bs []item.Block) {
 	w.Bytes = append(w.Bytes, `"toolResult"`...)
 	w.Text("toolCallId", r.ID)
 	w.Text("toolName", orUnknown(r.Name))
-	w.content("content", r.Blocks)
+	w.content(r.Blocks)
 	w.Value("details", r.Details)
 	w.Raw("isError", strconv.AppendBool(nil, r.Failed))
 }
 
 // content adds a list of blocks.
-func (w *writer) content(name string, bs []item.Block) {
-	w.Bytes = append(append(append(w.Bytes, `,"`...), name...), `":[`...)
+func (w *writer) content(bs []item.Block) {
+	w.Bytes = append(w.Bytes, `,"content":[`...)
 	some := false
 	for _, b := range bs {
 		mark := len(w.Bytes)
