@@ -72,12 +72,10 @@ copy, or join).`,
 sessctl rescue --repair 7f3c
 sessctl rescue --dir ./backup/projects -o json`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, cancel := a.Within(cmd, cli.Forever)
-			defer cancel()
+		RunE: a.Run(cli.Forever, func(ctx context.Context, args []string) error {
 			f.text = strings.Join(args, "")
 			return a.rescue(ctx, f)
-		},
+		}),
 	}
 	cmd.Flags().StringVar(&f.dir, "dir", "", "read the files in and below `DIR`")
 	cmd.Flags().StringVar(&f.to, "to", "", "write repaired copies to `DIR`")

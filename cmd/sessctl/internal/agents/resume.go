@@ -104,14 +104,12 @@ sessctl resume 019a --no-start`,
 			f.args = args
 			return cobra.MaximumNArgs(1)(cmd, args)
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: a.Run(cli.Forever, func(ctx context.Context, _ []string) error {
 			if err := f.check(); err != nil {
 				return err
 			}
-			ctx, cancel := a.Within(cmd, cli.Forever)
-			defer cancel()
 			return a.resume(ctx, f)
-		},
+		}),
 	}
 	addClaimFlags(cmd, &f.ClaimOptions)
 	cmd.Flags().StringVar(&f.as, "as", "", "hand the session to another `AGENT`: convert it first, and resume the result")
