@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -230,10 +231,7 @@ func repaired(files map[string][]byte, x *optional.Examination) map[string][]byt
 	if files[x.File] == nil && x.Copy != nil {
 		return map[string][]byte{x.File: x.Copy}
 	}
-	out := map[string][]byte{}
-	for path, data := range files {
-		out[path] = data
-	}
+	out := maps.Clone(files)
 	out[x.File] = append(bytes.Clone(files[x.File]), x.Append...)
 	if x.Copy != nil {
 		out[x.File] = x.Copy
