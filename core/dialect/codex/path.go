@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/core/dialect/internal/envelope"
 	"github.com/sesslog/sesslog/core/dialect/internal/frame"
 )
 
@@ -13,7 +12,7 @@ import (
 func (Dialect) Leaf(es []core.Entry) core.Leaf {
 	t, err := readThread(es)
 	if err != nil {
-		return frame.LastEntry(inTree(es))
+		return frame.LastEntry(frame.Rows(es))
 	}
 	if lines := t.history(); len(lines) > 0 {
 		return frame.LeafAt(lines[len(lines)-1].ID)
@@ -82,6 +81,3 @@ func indexOf(lines []rolloutLine, id string) int {
 	}
 	return -1
 }
-
-// inTree returns a copy of es without the entries that are aside.
-func inTree(es []core.Entry) []core.Entry { return envelope.InTree(es) }
