@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"strconv"
@@ -96,12 +97,8 @@ func (w *writer) answer(it item.Item) {
 	content.content(it.Blocks)
 	w.Lost = append(w.Lost, content.Lost...)
 	sum := sha256.Sum256(append([]byte(it.Time+"\x00"), content.Bytes...))
-	model := it.Model
-	if model == "" {
-		model = "unknown"
-	}
 	b := append(w.Bytes, `,"message":{"id":"msg_`+hex.EncodeToString(sum[:12])+`","type":"message","role":"assistant"`...)
-	b = jsonl.AppendMember(b, "model", model)
+	b = jsonl.AppendMember(b, "model", cmp.Or(it.Model, "unknown"))
 	b = append(append(b, `,"content":`...), content.Bytes...)
 	b = append(b, `,"stop_reason":`+stopReason(it.Stop)+`,"stop_sequence":null`...)
 	if u := it.Usage; u != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/frame"
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 )
 
 // Leaf is the last line of the newest file of the thread.
@@ -60,7 +61,7 @@ func pathTo(es []core.Entry, leaf core.Leaf) ([]rolloutLine, error) {
 		lines = t.chain(r)
 		return lines[:indexOf(lines, id)+1], nil
 	}
-	return nil, fmt.Errorf("entry %q: %w", clip(id, 64), core.ErrNotFound)
+	return nil, fmt.Errorf("entry %q: %w", jsonl.Clip(id, 64), core.ErrNotFound)
 }
 
 // history returns the lines from the beginning of the thread to its end.

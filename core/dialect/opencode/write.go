@@ -2,6 +2,7 @@ package opencode
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -126,7 +127,7 @@ func (w *writer) answer(it *item.Item) {
 	info := []byte(`{"role":"assistant"`)
 	if it.Model != "" {
 		info = jsonl.AppendMember(info, "modelID", it.Model)
-		info = jsonl.AppendMember(info, "providerID", orUnknown(it.Provider))
+		info = jsonl.AppendMember(info, "providerID", cmp.Or(it.Provider, "unknown"))
 	}
 	if u := it.Usage; u != nil {
 		info = append(info, `,"cost":`...)

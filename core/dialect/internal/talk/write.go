@@ -1,6 +1,7 @@
 package talk
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"strconv"
@@ -103,9 +104,9 @@ func (w *writer) message(it item.Item) {
 func (w *writer) answer(it item.Item) {
 	w.Bytes = append(w.Bytes, `"assistant"`...)
 	w.content(it.Blocks)
-	w.Text("api", orUnknown(it.API))
-	w.Text("provider", orUnknown(it.Provider))
-	w.Text("model", orUnknown(it.Model))
+	w.Text("api", cmp.Or(it.API, "unknown"))
+	w.Text("provider", cmp.Or(it.Provider, "unknown"))
+	w.Text("model", cmp.Or(it.Model, "unknown"))
 	w.usage(it.Usage)
 	stop := "stop"
 	for name, s := range stops {
@@ -118,13 +119,6 @@ func (w *writer) answer(it item.Item) {
 	}
 	w.Text("stopReason", stop)
 	w.TextIf("errorMessage", it.Error)
-}
-
-func orUnknown(s string) string {
-	if s == "" {
-		return "unknown"
-	}
-	return s
 }
 
 func (w *writer) usage(u *item.Usage) {
@@ -145,7 +139,7 @@ func (w *writer) result(bs []item.Block) {
 	}
 	w.Bytes = append(w.Bytes, `"toolResult"`...)
 	w.Text("toolCallId", r.ID)
-	w.Text("toolName", orUnknown(r.Name))
+	w.Text("toolName", cmp.Or(r.Name, "unknown"))
 	w.content(r.Blocks)
 	w.Value("details", r.Details)
 	w.Raw("isError", strconv.AppendBool(nil, r.Failed))
