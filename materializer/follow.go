@@ -85,7 +85,7 @@ func (m *Materializer) process(ctx context.Context, shard int, ch stream.Change)
 	case err != nil:
 	case m.isSuspect(shard, ch.Pos), s.Contradicts(ch.Seq, ch.Chain):
 		err = s.Refresh(ctx)
-	case seqOf(s) < ch.Seq:
+	case s.Cursor().Seq < ch.Seq:
 		err = s.RefreshTo(ctx, ch.Seq, ch.Pos)
 	}
 	switch {
@@ -206,13 +206,4 @@ func (m *Materializer) report(ctx context.Context, rows *rowMaker, now *catalog.
 		rows.mu.Unlock()
 	}
 	return err
-}
-
-// seqOf returns the seq of s in memory.
-func seqOf(s *engine.Session) (seq uint64) {
-	_ = s.View(func(st *core.State) error {
-		seq = st.Seq
-		return nil
-	})
-	return seq
 }
