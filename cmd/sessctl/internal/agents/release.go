@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sesslog/sesslog/agent"
+	"github.com/sesslog/sesslog/agent/follow"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
 )
@@ -69,7 +69,7 @@ func (a app) release(ctx context.Context, arg string, w cli.WriterFlags) error {
 	done := released{Session: id, Head: w.Head, Writer: v.Writer}
 	hs, err := node.Heads(ctx, string(id))
 	if err == nil {
-		done.Holder = agent.HeadHolder(hs, w.Head)
+		done.Holder = follow.HeadHolder(hs, w.Head)
 	}
 	return a.Print(done, func() error {
 		switch {

@@ -57,17 +57,8 @@ func (a app) children(ctx context.Context, arg, of string) error {
 }
 
 func fileChildren(f *cli.SessionFile, of string, add func([]byte) error) error {
-	if of != "" && !hasEntry(f.Entries, of) {
+	if of != "" && !cli.HasEntry(f.Entries, of) {
 		return fmt.Errorf("entry %.128q: %w", of, core.ErrNotFound)
 	}
 	return addLines(tree.Children(f.Rules, f.Entries, of), add)
-}
-
-func hasEntry(es []core.Entry, id string) bool {
-	for i := range es {
-		if es[i].ID == id {
-			return true
-		}
-	}
-	return false
 }
