@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/sesslog/sesslog/agent/follow"
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
@@ -39,18 +40,8 @@ func CheckClaim(ctx context.Context, node Node, id core.SessionID, c api.Claimed
 	if err != nil {
 		return nil
 	}
-	if holder := HeadHolder(hs, c.Head); holder == nil || holder.Writer != c.Writer {
+	if holder := follow.HeadHolder(hs, c.Head); holder == nil || holder.Writer != c.Writer {
 		return &core.FencedError{Session: id, Head: c.Head, Holder: holder}
-	}
-	return nil
-}
-
-// HeadHolder returns the claim on a head, or nil.
-func HeadHolder(hs api.Heads, head string) *core.Claim {
-	for _, h := range hs.Heads {
-		if h.Head == head {
-			return h.Claim
-		}
 	}
 	return nil
 }

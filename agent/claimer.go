@@ -11,6 +11,7 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
+	"github.com/sesslog/sesslog/agent/follow"
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/session"
@@ -116,7 +117,7 @@ func (c *claimer) ownWriter(ctx context.Context, head string) string {
 	if err != nil {
 		return ""
 	}
-	if holder := HeadHolder(hs, head); holder != nil && slices.Contains(c.own, holder.Writer) {
+	if holder := follow.HeadHolder(hs, head); holder != nil && slices.Contains(c.own, holder.Writer) {
 		return holder.Writer
 	}
 	return ""

@@ -15,6 +15,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/internal/retry"
 	"github.com/sesslog/sesslog/session"
 )
 
@@ -106,12 +107,8 @@ func (f *follower) find(ctx context.Context) {
 		if f.hasOwn() {
 			pause = max(scanLater, scanLaterShare*took)
 		}
-		t := time.NewTimer(pause)
-		select {
-		case <-ctx.Done():
-			t.Stop()
+		if retry.Wait(ctx, pause) != nil {
 			return
-		case <-t.C:
 		}
 	}
 }

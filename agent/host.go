@@ -84,8 +84,8 @@ func isDir(dir string) bool {
 	return err == nil && info.IsDir() && filepath.IsAbs(dir)
 }
 
-// headFlag returns the flag that names head, with a leading space; empty for main.
-func headFlag(head string) string {
+// HeadFlag returns the flag that names head, with a leading space; empty for main.
+func HeadFlag(head string) string {
 	if head == "" || head == core.MainHead {
 		return ""
 	}

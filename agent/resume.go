@@ -167,7 +167,7 @@ func (r *resumer) run(ctx context.Context) (*Resumed, error) {
 func (r *resumer) claim(ctx context.Context, path string) (api.Claimed, error) {
 	c, err := Claim(ctx, r.host, r.node, r.id, r.o.ClaimOptions)
 	if errors.Is(err, core.ErrFenced) { // another writer claimed it in the meantime
-		return c, hint.With(err, "take it over with: sessctl resume --take-over%s %s", headFlag(r.o.Head), r.id)
+		return c, hint.With(err, "take it over with: sessctl resume --take-over%s %s", HeadFlag(r.o.Head), r.id)
 	}
 	if err == nil {
 		r.host.Remember(r.id, c, path)

@@ -173,17 +173,17 @@ func fenced(id core.SessionID, head api.HeadInfo) error {
 }
 
 func errRuns(id core.SessionID, head api.HeadInfo, how, next string) error {
-	return hint.With(fmt.Errorf("%w: the agent %s", fenced(id, head), how), "%s: sessctl resume --take-over%s %s", next, headFlag(head.Head), id)
+	return hint.With(fmt.Errorf("%w: the agent %s", fenced(id, head), how), "%s: sessctl resume --take-over%s %s", next, HeadFlag(head.Head), id)
 }
 
 // errUnknownLife is returned while the node cannot tell whether the holder is
 // active.
 func errUnknownLife(id core.SessionID, head api.HeadInfo) error {
 	return hint.With(fmt.Errorf("%w; whether the holder is active is unknown", fenced(id, head)),
-		"try again, or take it over with: sessctl resume --take-over%s %s", headFlag(head.Head), id)
+		"try again, or take it over with: sessctl resume --take-over%s %s", HeadFlag(head.Head), id)
 }
 
 func (h *Host) errActive(id core.SessionID, head api.HeadInfo) error {
 	return hint.With(fmt.Errorf("%w: %s", fenced(id, head), LifeText(head.Life, h.Now())),
-		"ask the holder to end first, or take it over with: sessctl resume --take-over%s %s", headFlag(head.Head), id)
+		"ask the holder to end first, or take it over with: sessctl resume --take-over%s %s", HeadFlag(head.Head), id)
 }

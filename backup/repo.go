@@ -202,19 +202,19 @@ func (r *Repo) Pick(ctx context.Context, name string) (*Run, error) {
 }
 
 // save writes a run and reads it back.
-func (r *Repo) save(ctx context.Context, prefix string, run *Run) (RunName, error) {
+func (r *Repo) save(ctx context.Context, prefix string, run *Run) error {
 	b, err := run.encode()
 	if err != nil {
-		return RunName{}, err
+		return err
 	}
 	n := nameRun(prefix, run.ID, core.DigestOf(b))
 	if err := r.bucket.Put(ctx, n.key, bytes.NewReader(b), int64(len(b))); err != nil {
-		return n, mapError(err)
+		return mapError(err)
 	}
 	if _, err := r.Run(ctx, n); err != nil {
-		return n, fmt.Errorf("read back after write: %w", err)
+		return fmt.Errorf("read back after write: %w", err)
 	}
-	return n, nil
+	return nil
 }
 
 // newRunID returns an id for a run that begins at ms, greater than all others.

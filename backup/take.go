@@ -294,7 +294,7 @@ func (t *Taker) add(ctx context.Context, s Session, unchanged bool) error {
 	}
 	part := Run{Format: format, ID: t.run.ID, Log: t.run.Log, Partial: true, Sessions: t.unsaved}
 	t.unsaved, t.saved = nil, t.report.Sent
-	_, err := t.Repo.save(ctx, partialPrefix, &part)
+	err := t.Repo.save(ctx, partialPrefix, &part)
 	return err
 }
 
@@ -306,7 +306,7 @@ func (t *Taker) finish(ctx context.Context) (*Taken, error) {
 	if err := t.lock.refresh(ctx); err != nil {
 		return nil, err
 	}
-	if _, err := t.Repo.save(ctx, runPrefix, t.run); err != nil {
+	if err := t.Repo.save(ctx, runPrefix, t.run); err != nil {
 		return nil, err
 	}
 	t.Repo.dropPartials(ctx)

@@ -48,7 +48,7 @@ func (ss *Sessions) Fork(ctx context.Context, src *Session, q session.Fork) (*Se
 	if err == nil && f.Kind != lineage.Detach {
 		err = src.countFork(ctx, b.Header)
 	}
-	if err != nil || !f.Whole || s.dialect().Linear() || !core.AnyInTree(b.Entries) || s.cursor().Seq > 1 || s.dialect().Leaf(b.Entries) == leaf {
+	if err != nil || !f.Whole || s.dialect().Linear() || !core.AnyInTree(b.Entries) || s.Cursor().Seq > 1 || s.dialect().Leaf(b.Entries) == leaf {
 		return s, err
 	}
 	// These entries alone do not end at the leaf of the source. If another writer has added

@@ -49,7 +49,7 @@ func (l *Local) Create(ctx context.Context, n session.New) (core.Cursor, error) 
 		return core.Cursor{}, err
 	}
 	l.keep(s)
-	return s.cursor(), nil
+	return s.Cursor(), nil
 }
 
 // Load implements session.Log.
@@ -120,7 +120,7 @@ func (l *Local) Move(ctx context.Context, id core.SessionID, w session.Writing, 
 		after = &w.After
 	}
 	err = s.MoveAfter(ctx, w.Head, w.Writer, leaf, after)
-	return s.cursor(), err
+	return s.Cursor(), err
 }
 
 // Claim implements session.Log.
@@ -239,14 +239,6 @@ func (l *Local) event(ctx context.Context, r *core.Record) (session.Event, error
 		ev.Lines = append(ev.Lines, whole)
 	}
 	return ev, nil
-}
-
-func (s *Session) cursor() (c core.Cursor) {
-	_ = s.View(func(st *core.State) error {
-		c = st.Cursor()
-		return nil
-	})
-	return c
 }
 
 // get returns the session in memory, and opens it if it is not there.

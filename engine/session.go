@@ -111,6 +111,13 @@ func (s *Session) View(f func(*core.State) error) error {
 	return f(s.st)
 }
 
+// Cursor returns the position of the session in memory.
+func (s *Session) Cursor() core.Cursor {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.st.Cursor()
+}
+
 // Erased reports whether the session was erased, as far as its state knows.
 func (s *Session) Erased() bool {
 	s.mu.RLock()

@@ -62,15 +62,7 @@ func TestFreshIsNotOlderThanTheCall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if have, want := seqIn(got), seqIn(s); have != want {
+	if have, want := got.Cursor().Seq, s.Cursor().Seq; have != want {
 		t.Errorf("it ends at record %d, %d was there before it was asked for", have, want)
 	}
-}
-
-func seqIn(s *engine.Session) (seq uint64) {
-	_ = s.View(func(st *core.State) error {
-		seq = st.Seq
-		return nil
-	})
-	return seq
 }

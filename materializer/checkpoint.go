@@ -27,7 +27,7 @@ const retryAfter = 20 * time.Second
 // consider schedules a checkpoint if one is due and none is queued or running. That of a
 // session with orphans is made by every node that sees them: the owner may be the node
 // that wrote them, which does not see that they are orphans until another record follows.
-func (m *Materializer) consider(ctx context.Context, s *engine.Session, idle time.Duration) {
+func (m *Materializer) consider(s *engine.Session, idle time.Duration) {
 	due := false
 	_ = s.View(func(st *core.State) error {
 		due = m.cfg.Policy.due(st, idle)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/retry"
 )
 
 const (
@@ -170,10 +171,8 @@ func (m *Materializer) collectBatch(ctx context.Context, batch []old) (objects i
 	}
 	if late := m.cfg.Sessions.FlushEvery(); late > 0 {
 		batch = m.unneeded(ctx, batch)
-		select {
-		case <-time.After(2 * late):
-		case <-ctx.Done():
-			return 0, 0, ctx.Err()
+		if err := retry.Wait(ctx, 2*late); err != nil {
+			return 0, 0, err
 		}
 	}
 	for _, o := range m.unneeded(ctx, batch) {

@@ -99,6 +99,6 @@ func (m *Materializer) fetch(ctx context.Context, a deferred) error {
 	if err := m.renew(ctx, s, a.ch); err != nil {
 		return err
 	}
-	m.consider(ctx, s, 0)
+	m.consider(s, 0)
 	return nil
 }

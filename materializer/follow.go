@@ -8,6 +8,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/internal/retry"
 	"github.com/sesslog/sesslog/internal/spans"
 	"github.com/sesslog/sesslog/session/catalog"
 	"github.com/sesslog/sesslog/stream"
@@ -26,10 +27,8 @@ func (m *Materializer) follow(ctx context.Context, shard int) error {
 			continue
 		}
 		m.cfg.Logger.Warn("shard cannot be followed; retrying", "shard", shard, "err", err)
-		select {
-		case <-time.After(time.Second):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := retry.Wait(ctx, time.Second); err != nil {
+			return err
 		}
 	}
 }
@@ -86,7 +85,7 @@ func (m *Materializer) process(ctx context.Context, shard int, ch stream.Change)
 	case err != nil:
 	case m.isSuspect(shard, ch.Pos), s.Contradicts(ch.Seq, ch.Chain):
 		err = s.Refresh(ctx)
-	case seqOf(s) < ch.Seq:
+	case s.Cursor().Seq < ch.Seq:
 		err = s.RefreshTo(ctx, ch.Seq, ch.Pos)
 	}
 	switch {
@@ -97,7 +96,7 @@ func (m *Materializer) process(ctx context.Context, shard int, ch stream.Change)
 		if err := m.renew(ctx, s, ch); err != nil {
 			return err
 		}
-		m.consider(ctx, s, 0)
+		m.consider(s, 0)
 		return nil
 	case ctx.Err() == nil && storeUnavailable(err):
 		m.deferChange(shard, ch, err)
@@ -120,10 +119,8 @@ func (m *Materializer) open(ctx context.Context, id core.SessionID) (*engine.Ses
 		if !errors.Is(err, core.ErrNotFound) || time.Since(began) > leaderLag {
 			return s, err
 		}
-		select {
-		case <-time.After(10 * time.Millisecond):
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		if err := retry.Wait(ctx, 10*time.Millisecond); err != nil {
+			return nil, err
 		}
 	}
 }
@@ -209,13 +206,4 @@ func (m *Materializer) report(ctx context.Context, rows *rowMaker, now *catalog.
 		rows.mu.Unlock()
 	}
 	return err
-}
-
-// seqOf returns the seq of s in memory.
-func seqOf(s *engine.Session) (seq uint64) {
-	_ = s.View(func(st *core.State) error {
-		seq = st.Seq
-		return nil
-	})
-	return seq
 }

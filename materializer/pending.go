@@ -67,7 +67,7 @@ func (m *Materializer) sweepOnce(ctx context.Context) {
 			m.putOff(id, err) // take has logged it, or will
 			continue
 		}
-		m.consider(ctx, s, idle)
+		m.consider(s, idle)
 		m.forget(s)
 	}
 }

@@ -2,6 +2,7 @@ package materializer
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/sesslog/sesslog/core"
@@ -102,10 +103,7 @@ func (m *Materializer) dropRow(t *pendingWork) {
 func (m *Materializer) saveFloors() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	floors := make(map[int]Floor, len(m.seen))
-	for shard, seen := range m.seen {
-		floors[shard] = seen
-	}
+	floors := maps.Clone(m.seen)
 	for t := range m.rowPending {
 		if before := t.rowPending - 1; before < floors[t.shard].Pos {
 			floors[t.shard] = Floor{Pos: before}

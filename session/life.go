@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sesslog/sesslog/core"
@@ -63,12 +64,7 @@ func LifeOf(list []Present, id core.SessionID, head string, c *core.Claim, now t
 }
 
 func (p *Present) has(h HeldClaim) bool {
-	for _, mine := range p.Holds {
-		if mine == h {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(p.Holds, h)
 }
 
 // A Present is a process as others see it.

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"github.com/sesslog/sesslog/internal/retry"
 )
 
 // A breaker is a circuit breaker: while the node accepts nothing, it lets one
@@ -33,7 +35,7 @@ func (b *breaker) wait(ctx context.Context) bool {
 			return true
 		}
 		b.mu.Unlock()
-		sleep(ctx, wait)
+		_ = retry.Wait(ctx, wait)
 	}
 	return false
 }
@@ -55,14 +57,4 @@ func (b *breaker) succeed() bool {
 	failed := b.pause > 0
 	b.pause, b.until = 0, time.Time{}
 	return failed
-}
-
-// sleep waits for d, or until ctx ends.
-func sleep(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
 }

@@ -53,8 +53,8 @@ func endsClaim(head, writer, host string, shares bool, err error) bool {
 	return writer != "" || ok && shares && e.Detail.Holder != nil && isLocal(e.Detail.Holder, host)
 }
 
-// holderOf returns the claim on a head, or nil.
-func holderOf(hs api.Heads, head string) *core.Claim {
+// HeadHolder returns the claim on a head, or nil.
+func HeadHolder(hs api.Heads, head string) *core.Claim {
 	for _, h := range hs.Heads {
 		if h.Head == head {
 			return h.Claim

@@ -273,7 +273,7 @@ func (c *claims) verify(ctx context.Context, f *file) error {
 		return err
 	}
 	c.dropOthers(ctx, f, hs)
-	holder := holderOf(hs, key.head)
+	holder := HeadHolder(hs, key.head)
 	if writer != "" && (holder == nil || holder.Writer != writer) {
 		c.mu.Lock()
 		c.over[writer] = true
@@ -297,7 +297,7 @@ func (c *claims) dropOthers(ctx context.Context, f *file, hs api.Heads) {
 		if h.Session != f.place.Session {
 			continue
 		}
-		switch holder := holderOf(hs, h.Head); {
+		switch holder := HeadHolder(hs, h.Head); {
 		case holder == nil || holder.Writer != h.Writer:
 			c.drop(h.key(), h.Writer)
 		case h.Head != f.place.Head && !c.fl.anyOther(f, func(p place) bool { return p.Session == h.Session && p.Head == h.Head }):
@@ -339,7 +339,7 @@ func (c *claims) reportTakenOver(ctx context.Context, h claim) {
 	if err != nil {
 		return
 	}
-	if now := holderOf(hs, h.Head); now != nil && now.Writer != h.Writer {
+	if now := HeadHolder(hs, h.Head); now != nil && now.Writer != h.Writer {
 		c.fl.notify(Notice{Kind: TakenOver, Session: h.Session, Head: h.Head, Text: fmt.Sprintf(
 			"%s took over session %s: continue it there, or take it back with: sessctl resume %s", now.Name(), h.Session, h.Session)})
 	}

@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"slices"
 	"time"
 
 	"github.com/sesslog/sesslog/core"
@@ -74,10 +75,5 @@ func wantedLeaf(d core.Dialect, own *core.File) core.Leaf {
 }
 
 func hasID(es []core.Entry, id string) bool {
-	for i := range es {
-		if es[i].ID == id {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(es, func(e core.Entry) bool { return e.ID == id })
 }

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/sesslog/sesslog/internal/retry"
 )
 
 // workers is how many files are copied concurrently.
@@ -136,7 +138,7 @@ func (fl *Follower) flushFile(ctx context.Context, f *file) error {
 			fl.noteAway(err)
 			again = minPause
 		}
-		sleep(ctx, again)
+		_ = retry.Wait(ctx, again)
 		if ctx.Err() != nil {
 			return errors.Join(ctx.Err(), err)
 		}

@@ -110,9 +110,7 @@ func (c *Client) sendTo(ctx context.Context, base, method, path string, q url.Va
 	if body != nil {
 		req.ContentLength = size
 	}
-	for k, v := range h {
-		req.Header[k] = v
-	}
+	maps.Copy(req.Header, h)
 	preferWait(ctx, req.Header)
 	if !lineage.IsRecording(ctx) {
 		req.Header.Set(api.HeaderLineage, "off")

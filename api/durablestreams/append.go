@@ -47,25 +47,21 @@ func (h *Handler) append(w http.ResponseWriter, r *http.Request, path string) er
 		return err
 	}
 	f, err := h.find(r.Context(), path, h.cfg.Cached)
-	if err == nil && f.sess == nil { // what is cached may be outdated
-		f, err = h.find(r.Context(), path, h.cfg.Open)
+	sess := f.sess
+	if err == nil && sess == nil { // what is cached may be outdated
+		sess, err = h.live(r.Context(), path)
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case f.gone:
-		return errGone(path)
-	case f.sess == nil:
-		return errNoStream(path)
 	}
-	if err := h.submit(r.Context(), f.sess, q); err != nil {
+	if err := h.submit(r.Context(), sess, q); err != nil {
 		return err
 	}
 	if q.answer.err != nil {
 		return q.answer.err
 	}
-	h.touchLater(f.sess)
-	h.appended(f.sess.ID(), path)
+	h.touchLater(sess)
+	h.appended(sess.ID(), path)
 	for name, value := range q.answer.header {
 		w.Header().Set(name, value)
 	}

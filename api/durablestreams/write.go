@@ -120,18 +120,12 @@ const maxTries = 100
 
 func (h *Handler) delete(w http.ResponseWriter, r *http.Request, path string) error {
 	for try := 1; ; try++ {
-		f, err := h.find(r.Context(), path, h.cfg.Open)
-		switch {
-		case err != nil:
+		sess, err := h.live(r.Context(), path)
+		if err != nil {
 			return err
-		case f.gone:
-			return errGone(path)
-		case f.sess == nil:
-			return errNoStream(path)
 		}
-		err = f.sess.View((*core.State).CheckRemovable)
-		if err == nil {
-			err = h.end(r.Context(), f.sess, core.Notice{Why: "the stream was deleted"})
+		if err = sess.View((*core.State).CheckRemovable); err == nil {
+			err = h.end(r.Context(), sess, core.Notice{Why: "the stream was deleted"})
 		}
 		if isRaced(err) && try < maxTries {
 			continue

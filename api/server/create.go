@@ -200,7 +200,7 @@ func chosenID(id *string) (core.SessionID, error) {
 }
 
 func (s *Server) created(w http.ResponseWriter, sess *engine.Session) error {
-	c := api.Created{ID: sess.ID(), Cursor: cursorOf(sess)}
+	c := api.Created{ID: sess.ID(), Cursor: sess.Cursor()}
 	w.Header().Set("Location", "/v1/sessions/"+string(c.ID))
 	return answer(w, http.StatusCreated, c)
 }

@@ -224,7 +224,7 @@ func (s *Server) branch(w http.ResponseWriter, r *http.Request) error {
 		}
 		err = sess.MoveAfter(r.Context(), head, r.Header.Get(api.HeaderWriter), q.At, unmoved)
 		if err == nil {
-			return answer(w, http.StatusOK, core.Receipt{IDs: []string{}, Cursor: cursorOf(sess)})
+			return answer(w, http.StatusOK, core.Receipt{IDs: []string{}, Cursor: sess.Cursor()})
 		}
 		if after != nil || unmoved == nil || !errors.Is(err, core.ErrConflict) {
 			return err

@@ -87,7 +87,7 @@ func (s *Server) importBytes(w http.ResponseWriter, r *http.Request, raw []byte)
 		Blobs:   res.Blobs,
 		Skipped: f.Skipped,
 		Version: f.Version,
-		Cursor:  cursorOf(res.Session),
+		Cursor:  res.Session.Cursor(),
 	}
 	if out.Skipped == nil {
 		out.Skipped = []core.BadLine{}

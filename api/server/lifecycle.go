@@ -64,5 +64,5 @@ func (s *Server) noticeFor(w http.ResponseWriter, r *http.Request, do sessionAct
 	if err := do(sess, r.Context(), coreNotice(q)); err != nil {
 		return err
 	}
-	return answer(w, http.StatusOK, api.Created{ID: sess.ID(), Cursor: cursorOf(sess)})
+	return answer(w, http.StatusOK, api.Created{ID: sess.ID(), Cursor: sess.Cursor()})
 }

@@ -136,7 +136,7 @@ func (s *Server) previewRedaction(ctx context.Context, sess *engine.Session, q a
 		return api.Redacted{}, err
 	}
 	out := api.Redacted{Redacted: report.Redacted{
-		Session: sess.ID(), Log: s.cfg.Log.Name(), Cursor: cursorOf(sess), Entries: q.Entries, Forks: forks, Remains: []string{},
+		Session: sess.ID(), Log: s.cfg.Log.Name(), Cursor: sess.Cursor(), Entries: q.Entries, Forks: forks, Remains: []string{},
 	}, Wait: s.cfg.Remover.Wait()}
 	for i := range es {
 		out.Lines = append(out.Lines, es[i].Line)

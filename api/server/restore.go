@@ -94,7 +94,7 @@ func (s *Server) restoreSnapshot(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var m core.Manifest
-	packed, release, err := s.readHeaded(w, r, &m)
+	packed, release, err := s.readHeaded(r, &m)
 	if err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func (s *Server) restore(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var in api.RestoreHead
-	rest, release, err := s.readHeaded(w, r, &in)
+	rest, release, err := s.readHeaded(r, &in)
 	if err != nil {
 		return err
 	}
@@ -263,7 +263,7 @@ func (s *Server) hasBlobs(r *http.Request, st *core.State, without []core.Digest
 
 // readHeaded reads a body whose first line is JSON, decodes that line into head,
 // and returns the rest. The caller calls release when it no longer uses rest.
-func (s *Server) readHeaded(w http.ResponseWriter, r *http.Request, head any) (rest []byte, release func(), err error) {
+func (s *Server) readHeaded(r *http.Request, head any) (rest []byte, release func(), err error) {
 	body, release, err := s.readBody(r)
 	if err != nil {
 		return nil, nil, err

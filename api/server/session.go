@@ -181,11 +181,3 @@ func openContext(r *http.Request) (context.Context, context.CancelFunc) {
 	}
 	return context.WithTimeout(r.Context(), wait)
 }
-
-func cursorOf(sess *engine.Session) (c core.Cursor) {
-	_ = sess.View(func(st *core.State) error {
-		c = st.Cursor()
-		return nil
-	})
-	return c
-}

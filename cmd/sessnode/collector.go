@@ -12,6 +12,7 @@ import (
 
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core/report"
+	"github.com/sesslog/sesslog/internal/retry"
 	"github.com/sesslog/sesslog/materializer/gc"
 	"github.com/sesslog/sesslog/stream"
 )
@@ -89,10 +90,8 @@ func signBucket(ctx context.Context, c *gc.Collector, logger *slog.Logger) error
 		if !warned && ctx.Err() == nil {
 			logger.Warn("the bucket cannot be marked as used by this log; retrying", "err", err)
 		}
-		select {
-		case <-time.After(signRetry):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := retry.Wait(ctx, signRetry); err != nil {
+			return err
 		}
 	}
 }

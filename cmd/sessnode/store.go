@@ -14,6 +14,7 @@ import (
 	"github.com/sesslog/sesslog/blobstore/fsblob"
 	"github.com/sesslog/sesslog/blobstore/s3blob"
 	"github.com/sesslog/sesslog/config"
+	"github.com/sesslog/sesslog/internal/retry"
 )
 
 const (
@@ -91,10 +92,8 @@ func (s *store) run(ctx context.Context) error {
 		if s.lastError() != nil {
 			wait = storeRetry
 		}
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := retry.Wait(ctx, wait); err != nil {
+			return err
 		}
 		err := s.check(ctx)
 		if ctx.Err() != nil {

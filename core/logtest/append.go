@@ -47,7 +47,7 @@ func staleAfter(t *testing.T, l core.Log) {
 	if err != nil || last.Pos != at[3] {
 		t.Fatalf("last record is %v, %v, want the one at %d", last, err, at[3])
 	}
-	if got := seqs(readAll(ctx, t, l, id, 0, last.Pos)); !cmp.Equal(got, upTo(1, 3)) {
+	if got := seqs(readAll(ctx, t, l, id, last.Pos)); !cmp.Equal(got, upTo(1, 3)) {
 		t.Errorf("the session has records %v", got)
 	}
 	if _, err := l.Append(ctx, NewID(), at[3], newRecord(1, "stale")); !errors.Is(err, core.ErrConflict) {
@@ -143,7 +143,7 @@ func comeBackWhole(t *testing.T, l core.Log) {
 		want, after = append(want, r), pos
 	}
 	for name, got := range map[string][]*core.Record{
-		"Read":   readAll(ctx, t, l, id, 0, after),
+		"Read":   readAll(ctx, t, l, id, after),
 		"Follow": take(t, len(want), l.Follow(ctx, id, 0)),
 	} {
 		if len(got) != len(want) {
@@ -222,7 +222,7 @@ func manySessions(t *testing.T, l core.Log) {
 				}
 				after = pos
 			}
-			for _, r := range readAll(ctx, t, l, id, 0, after) {
+			for _, r := range readAll(ctx, t, l, id, after) {
 				if string(r.Body) != string(id) {
 					t.Errorf("session %s has a record of %s", id, r.Body)
 				}

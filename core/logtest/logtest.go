@@ -103,10 +103,10 @@ func take(t *testing.T, n int, read func(func(*core.Record, error) bool)) []*cor
 }
 
 // readAll reads until the record at upTo was met: a replica may lag.
-func readAll(ctx context.Context, t *testing.T, l core.Log, id core.SessionID, after, upTo core.Pos) []*core.Record {
+func readAll(ctx context.Context, t *testing.T, l core.Log, id core.SessionID, upTo core.Pos) []*core.Record {
 	t.Helper()
 	var all []*core.Record
-	for after < upTo {
+	for after := core.Pos(0); after < upTo; {
 		rs := take(t, -1, l.Read(ctx, id, after, upTo))
 		all = append(all, rs...)
 		if len(rs) > 0 {

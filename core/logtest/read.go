@@ -74,7 +74,7 @@ func othersUnseen(t *testing.T, l core.Log) {
 		}
 	}
 	for _, id := range []core.SessionID{a, b, c} {
-		for _, r := range readAll(ctx, t, l, id, 0, after[id]) {
+		for _, r := range readAll(ctx, t, l, id, after[id]) {
 			if string(r.Body) != string(id) {
 				t.Errorf("session %s has a record of %s", id, r.Body)
 			}

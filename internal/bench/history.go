@@ -63,8 +63,8 @@ func (r *Rig) Histories(ctx context.Context, n, times int, records ...uint64) ([
 // grow writes to s until it has h's records, the last of which no snapshot covers.
 func (r *Rig) grow(ctx context.Context, s *engine.Session, h *History) error {
 	upTo := h.Records - tailRecords - 1
-	for seqOf(s) < upTo {
-		if err := r.rewrite(ctx, s, min(seqOf(s)+truncateEvery, upTo)); err != nil {
+	for s.Cursor().Seq < upTo {
+		if err := r.rewrite(ctx, s, min(s.Cursor().Seq+truncateEvery, upTo)); err != nil {
 			return err
 		}
 		if err := r.truncate(ctx, s); err != nil {
@@ -132,18 +132,10 @@ func (r *Rig) reopen(ctx context.Context, id core.SessionID, h *History, times i
 	return nil
 }
 
-func seqOf(s *engine.Session) (seq uint64) {
-	_ = s.View(func(st *core.State) error {
-		seq = st.Seq
-		return nil
-	})
-	return seq
-}
-
 // rewrite replaces entries until the session has had upTo records.
 func (r *Rig) rewrite(ctx context.Context, s *engine.Session, upTo uint64) error {
 	for {
-		seq := seqOf(s)
+		seq := s.Cursor().Seq
 		if seq >= upTo {
 			return nil
 		}

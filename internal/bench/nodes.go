@@ -43,7 +43,7 @@ type node struct {
 // flushes each message and serves only as the baseline. program is a command that runs a
 // node with the settings that follow, without checking them, until its input ends.
 func StartNode(ctx context.Context, program []string, dir, sync string) (*Nodes, error) {
-	return start(ctx, program, dir, func(ns *Nodes) error {
+	return start(program, dir, func(ns *Nodes) error {
 		if err := ns.launch(ctx, "node", "--nats-sync", sync); err != nil {
 			return err
 		}
@@ -54,7 +54,7 @@ func StartNode(ctx context.Context, program []string, dir, sync string) (*Nodes,
 // StartCluster starts three nodes with three replicas, as StartNode does. They share a
 // directory of objects.
 func StartCluster(ctx context.Context, program []string, dir string) (*Nodes, error) {
-	return start(ctx, program, dir, func(ns *Nodes) error {
+	return start(program, dir, func(ns *Nodes) error {
 		routes, err := freeAddrs(3)
 		if err != nil {
 			return err
@@ -76,7 +76,7 @@ func StartCluster(ctx context.Context, program []string, dir string) (*Nodes, er
 	})
 }
 
-func start(ctx context.Context, program []string, dir string, launch func(*Nodes) error) (*Nodes, error) {
+func start(program []string, dir string, launch func(*Nodes) error) (*Nodes, error) {
 	dir, err := os.MkdirTemp(dir, "sesslog-bench-")
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/storage"
 	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/internal/retry"
 )
 
 // marks are the blobs that sessions reference.
@@ -111,10 +112,8 @@ func (c *Collector) markRecords(ctx context.Context, n names, id core.SessionID,
 		if tries++; tries > lagTries {
 			return fmt.Errorf("timed out reading records after %d: %w", at, core.ErrUnavailable)
 		}
-		select {
-		case <-time.After(lagPause):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := retry.Wait(ctx, lagPause); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/retry"
 	"github.com/sesslog/sesslog/session/catalog"
 	"github.com/sesslog/sesslog/session/notice"
 )
@@ -128,20 +129,9 @@ func (n *Notifier) retry(ctx context.Context, what string, f func() error) error
 			return ctx.Err()
 		}
 		n.cfg.Logger.Warn(what+"; retrying", "err", err)
-		if err := sleep(ctx, pause); err != nil {
+		if err := retry.Wait(ctx, pause); err != nil {
 			return err
 		}
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }
 

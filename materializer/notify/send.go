@@ -12,6 +12,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/sesslog/sesslog/internal/retry"
 	"github.com/sesslog/sesslog/session/notice"
 )
 
@@ -57,7 +58,7 @@ func (n *Notifier) send(ctx context.Context, url string) error {
 		} else if err != nil {
 			n.cfg.Logger.Warn("notices cannot be read; retrying", "err", err)
 		}
-		if err := sleep(ctx, time.Second); err != nil {
+		if err := retry.Wait(ctx, time.Second); err != nil {
 			return err
 		}
 	}
@@ -77,7 +78,7 @@ func (n *Notifier) consume(ctx context.Context, c jetstream.Consumer, url string
 			return err
 		}
 		if n.handle(ctx, m, url) {
-			if err := sleep(ctx, n.cfg.Pause); err != nil {
+			if err := retry.Wait(ctx, n.cfg.Pause); err != nil {
 				return err
 			}
 		}

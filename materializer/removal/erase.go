@@ -11,6 +11,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/internal/retry"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/session/catalog"
 	"github.com/sesslog/sesslog/stream"
@@ -280,12 +281,10 @@ func (r *Remover) flushed(ctx context.Context, since time.Time) error {
 	if r.waiting != nil {
 		r.waiting()
 	}
-	select {
-	case <-time.After(time.Until(since.Add(wait))):
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("the brokers have not flushed the record yet, which takes up to %s (twice nats.sync): %w: %w\nhint: repeat the request", wait, ctx.Err(), core.ErrUnavailable)
+	if err := retry.Wait(ctx, time.Until(since.Add(wait))); err != nil {
+		return fmt.Errorf("the brokers have not flushed the record yet, which takes up to %s (twice nats.sync): %w: %w\nhint: repeat the request", wait, err, core.ErrUnavailable)
 	}
+	return nil
 }
 
 // sayErased stores the erase record. It checks again that the session may be

@@ -31,11 +31,7 @@ func (r *Remover) Redact(ctx context.Context, id core.SessionID, q engine.Redact
 	if err := s.Redact(ctx, q); err != nil {
 		return nil, err
 	}
-	var at core.Cursor
-	_ = s.View(func(st *core.State) error {
-		at = st.Cursor()
-		return nil
-	})
+	at := s.Cursor()
 	m, err := r.coverDurably(ctx, s, q.IDs)
 	if err != nil {
 		return nil, err

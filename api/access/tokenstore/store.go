@@ -17,6 +17,7 @@ import (
 
 	"github.com/sesslog/sesslog/api/access"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/retry"
 )
 
 const (
@@ -100,10 +101,8 @@ func (ts *Store) Run(ctx context.Context) error {
 		if err == nil {
 			continue
 		}
-		select {
-		case <-time.After(time.Second):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := retry.Wait(ctx, time.Second); err != nil {
+			return err
 		}
 	}
 }

@@ -184,3 +184,12 @@ func FuzzEntriesAreRead(f *testing.F) {
 		_ = dialect.Read(e)
 	})
 }
+
+// encoding/json reads null as any struct.
+func TestNullIsNotFilled(t *testing.T) {
+	t.Parallel()
+	e, err := dialect.Fill([]byte("null"), core.Fields{ID: "a", Time: "2026-01-02T03:04:05.000Z"})
+	if err != nil || string(e.Line) != "null" {
+		t.Errorf("%s, %v; want null as it is", e.Line, err)
+	}
+}

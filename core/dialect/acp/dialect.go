@@ -2,7 +2,6 @@ package acp
 
 import (
 	"bytes"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -18,7 +17,7 @@ import (
 )
 
 // A Dialect is the dialect of ACP sessions. It keeps no state.
-type Dialect struct{ frame.Sequence }
+type Dialect struct{ frame.Lines }
 
 var (
 	_ core.Dialect       = Dialect{}
@@ -106,12 +105,9 @@ func (d Dialect) Fill(line []byte, f core.Fields) (core.Entry, error) {
 	return d.Entry(jsonl.Complete(line, jsonl.Member{Name: "id", Value: jsonl.Quoted(f.ID)}, jsonl.Member{Name: "timestamp", Value: jsonl.Quoted(f.Time)}))
 }
 
-// EntryID is 16 hex digits.
-func (Dialect) EntryID(random [16]byte) string { return hex.EncodeToString(random[:8]) }
-
 // NewHeader makes the header of a session.
 func (Dialect) NewHeader(f core.HeaderFields) []byte {
-	return marshal(header{Type: TypeHeader, Version: Version, ID: f.ID, Time: f.Time, CWD: f.CWD, Parent: f.Parent})
+	return jsonl.Marshal(header{Type: TypeHeader, Version: Version, ID: f.ID, Time: f.Time, CWD: f.CWD, Parent: f.Parent})
 }
 
 // NewLabel returns nil: the protocol has no labels.
@@ -119,7 +115,7 @@ func (Dialect) NewLabel(string, string) []byte { return nil }
 
 // NewName makes the update that gives the session a title.
 func (Dialect) NewName(to string) []byte {
-	title := marshal(to)
+	title := jsonl.Marshal(to)
 	if to == "" {
 		title = []byte("null")
 	}
@@ -134,12 +130,6 @@ func (Dialect) FileName(h core.Header) (dir, file string) {
 	return "", string(core.SessionIDFor(name, h.ID)) + ".jsonl"
 }
 
-// ImageStore is empty: images are part of the lines.
-func (Dialect) ImageStore() string { return "" }
-
-// Layout is the header and the entries.
-func (Dialect) Layout(h core.Header, es []core.Entry) []core.Entry { return h.Before(es) }
-
 // Keeps reports whether something was said.
 func (Dialect) Keeps(es []core.Entry) bool {
 	for i := range es {
@@ -149,14 +139,6 @@ func (Dialect) Keeps(es []core.Entry) bool {
 	}
 	return false
 }
-
-// Meter implements usage.Reporter: sessions report no usage.
-func (Dialect) Meter(core.Header) (usage.Meter, []usage.Use) { return meter{}, nil }
-
-type meter struct{}
-
-// Read implements usage.Meter.
-func (meter) Read(core.Entry) []usage.Use { return nil }
 
 // own is what only sessions of this dialect have.
 type own struct {
@@ -171,7 +153,7 @@ func (d Dialect) Info(h core.Header, es []core.Entry, leaf core.Leaf) (display.I
 	}
 	info := display.Info{
 		Header: bytes.TrimSpace(h.Line), Version: json.RawMessage(fmt.Sprint(Version)), SessionID: h.ID, CWD: h.CWD,
-		EntryCount: len(es), Types: map[string]int{}, Labels: map[string]string{}, Own: marshal(own{LastAgent(es)}),
+		EntryCount: len(es), Types: map[string]int{}, Labels: map[string]string{}, Own: jsonl.Marshal(own{LastAgent(es)}),
 	}
 	if n := len(path); n > 0 && path[n-1].ID != "" {
 		info.LeafID = &path[n-1].ID
@@ -191,7 +173,7 @@ func (d Dialect) Context(es []core.Entry, leaf core.Leaf) (json.RawMessage, erro
 	if err != nil {
 		return nil, err
 	}
-	return marshal(struct {
+	return jsonl.Marshal(struct {
 		Updates []json.RawMessage `json:"updates"`
 	}{Replay(path)}), nil
 }

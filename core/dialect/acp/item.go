@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/item"
 )
 
@@ -173,7 +174,7 @@ func argsOf(u update) json.RawMessage {
 	if u.Title != nil {
 		title["title"] = *u.Title
 	}
-	return marshal(title)
+	return jsonl.Marshal(title)
 }
 
 // resultOf returns what a call showed, or else its raw output.
@@ -228,10 +229,10 @@ func (Dialect) Write(it item.Item) (line []byte, lost []string) {
 	for _, b := range it.Blocks {
 		switch b.Kind {
 		case item.BlockCall:
-			us = append(us, notification(marshal(written{Kind: toolCall, ID: b.ID, Title: &b.Name, Status: "in_progress", Input: b.Args})))
+			us = append(us, notification(jsonl.Marshal(written{Kind: toolCall, ID: b.ID, Title: &b.Name, Status: "in_progress", Input: b.Args})))
 		case item.BlockResult:
 			r, what := writeResult(b)
-			us, lost = append(us, notification(marshal(r))), append(lost, what...)
+			us, lost = append(us, notification(jsonl.Marshal(r))), append(lost, what...)
 		case item.BlockThinking:
 			if b.Hidden {
 				lost = append(lost, "a hidden thought")
@@ -294,9 +295,9 @@ func writeResult(b item.Block) (w written, lost []string) {
 func writeBlock(b item.Block) (raw json.RawMessage, lost []string) {
 	switch b.Kind {
 	case item.BlockText, item.BlockThinking:
-		return marshal(map[string]string{"type": "text", "text": b.Text}), nil
+		return jsonl.Marshal(map[string]string{"type": "text", "text": b.Text}), nil
 	case item.BlockImage, item.BlockAudio:
-		return marshal(block{Type: string(b.Kind), MIMEType: b.MIME, Data: b.Data}), nil
+		return jsonl.Marshal(block{Type: string(b.Kind), MIMEType: b.MIME, Data: b.Data}), nil
 	}
 	return nil, []string{string(b.Kind)}
 }

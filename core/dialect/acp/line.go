@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 )
 
 // The types of lines.
@@ -73,7 +74,7 @@ func ReadLine(line []byte) (Line, error) {
 
 // NewLine makes a line of messages, without id and time, for Fill.
 func NewLine(kind string, messages ...json.RawMessage) []byte {
-	b := append([]byte(`{"type":`), marshal(kind)...)
+	b := append([]byte(`{"type":`), jsonl.Marshal(kind)...)
 	b = append(append(b, `,"messages":[`...), bytes.Join(raw(messages), []byte(","))...)
 	return append(b, `]}`...)
 }
@@ -87,7 +88,9 @@ func raw(messages []json.RawMessage) [][]byte {
 }
 
 // NewAgentLine makes the line that names a, for Fill.
-func NewAgentLine(a AgentSession) []byte { return marshal(Line{Type: TypeAgent, AgentSession: a}) }
+func NewAgentLine(a AgentSession) []byte {
+	return jsonl.Marshal(Line{Type: TypeAgent, AgentSession: a})
+}
 
 // LastAgent returns the session of an agent that knows es, zero if none does.
 func LastAgent(es []core.Entry) AgentSession {
@@ -100,16 +103,4 @@ func LastAgent(es []core.Entry) AgentSession {
 		}
 	}
 	return AgentSession{}
-}
-
-// marshal encodes v without escaping <, > and &. It cannot fail for the types of this
-// package, whose raw values are valid.
-func marshal(v any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if e.Encode(v) != nil {
-		return nil
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }

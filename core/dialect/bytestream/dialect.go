@@ -2,18 +2,18 @@ package bytestream
 
 import (
 	"bytes"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/frame"
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/optional"
 	"github.com/sesslog/sesslog/core/usage"
 )
 
 // A Dialect is the dialect of byte streams. It keeps no state.
-type Dialect struct{ frame.Sequence }
+type Dialect struct{ frame.Lines }
 
 var (
 	_ core.Dialect     = Dialect{}
@@ -100,28 +100,16 @@ func (d Dialect) Fill(line []byte, f core.Fields) (core.Entry, error) {
 	}
 	var missing []byte
 	if e.ID == "" && f.ID != "" {
-		missing = appendMember(missing, "id", f.ID)
+		missing = jsonl.AppendMember(missing, "id", f.ID)
 	}
 	if e.Time == "" && f.Time != "" {
-		missing = appendMember(missing, "timestamp", f.Time)
+		missing = jsonl.AppendMember(missing, "timestamp", f.Time)
 	}
-	end := bytes.LastIndexByte(line, '}')
-	if len(missing) == 0 || end < 0 {
+	if len(missing) == 0 {
 		return e, nil
 	}
-	if bytes.TrimSpace(line[1:end]) == nil || len(bytes.TrimSpace(bytes.TrimLeft(line[:end], " \t{"))) == 0 {
-		missing = missing[1:] // an object without members
-	}
-	b := append(make([]byte, 0, len(line)+len(missing)), line[:end]...)
-	return d.Entry(append(append(b, missing...), line[end:]...))
+	return d.Entry(jsonl.Insert(line, missing))
 }
-
-func appendMember(b []byte, key, value string) []byte {
-	return append(append(append(b, `,"`+key+`":`...), marshal(value)...), ""...)
-}
-
-// EntryID is 16 hex digits.
-func (Dialect) EntryID(random [16]byte) string { return hex.EncodeToString(random[:8]) }
 
 // NewHeader makes the header of a stream of JSON values.
 func (Dialect) NewHeader(f core.HeaderFields) []byte {
@@ -139,21 +127,7 @@ func (Dialect) FileName(h core.Header) (dir, file string) {
 	return "", string(core.SessionIDFor(name, h.ID)) + ".jsonl"
 }
 
-// ImageStore is empty: bodies are part of the lines.
-func (Dialect) ImageStore() string { return "" }
-
-// Layout is the header and the entries.
-func (Dialect) Layout(h core.Header, es []core.Entry) []core.Entry { return h.Before(es) }
-
 // Keeps is true: an empty stream is a stream.
 func (Dialect) Keeps([]core.Entry) bool { return true }
-
-// Meter implements usage.Reporter: streams report no usage.
-func (Dialect) Meter(core.Header) (usage.Meter, []usage.Use) { return meter{}, nil }
-
-type meter struct{}
-
-// Read implements usage.Meter.
-func (meter) Read(core.Entry) []usage.Use { return nil }
 
 var version = json.RawMessage(fmt.Sprint(Version))

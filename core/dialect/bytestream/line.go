@@ -1,13 +1,13 @@
 package bytestream
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 )
 
 // The types of lines.
@@ -64,7 +64,7 @@ func MediaType(contentType string) string {
 // Line returns c as the header line.
 func (c Config) Line() []byte {
 	c.Type, c.Version = TypeHeader, Version
-	return marshal(c)
+	return jsonl.Marshal(c)
 }
 
 // ReadConfig reads a header line. It returns core.ErrInvalid for any other line.
@@ -120,19 +120,7 @@ func ReadLine(line []byte) (Line, error) {
 }
 
 // Encode returns l as a line.
-func (l Line) Encode() []byte { return marshal(l) }
-
-// marshal encodes v without escaping <, > and &. It cannot fail for the types of this
-// package, whose raw values are valid.
-func marshal(v any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if e.Encode(v) != nil {
-		return nil
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-}
+func (l Line) Encode() []byte { return jsonl.Marshal(l) }
 
 // NewAppend returns the line of an appended body that is not JSON.
 func NewAppend(body []byte) Line {

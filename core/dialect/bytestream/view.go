@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/dialect/internal/listing"
 	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/core/item"
@@ -40,7 +41,7 @@ func (d Dialect) Info(h core.Header, es []core.Entry, leaf core.Leaf) (display.I
 	}
 	var st State
 	st.Add(es)
-	info.Own = marshal(own{c, st.Tail, st.Closed})
+	info.Own = jsonl.Marshal(own{c, st.Tail, st.Closed})
 	return info, nil
 }
 
@@ -68,7 +69,7 @@ func (d Dialect) Context(es []core.Entry, leaf core.Leaf) (json.RawMessage, erro
 			out.Messages = append(out.Messages, l.Base64)
 		}
 	}
-	return marshal(out), nil
+	return jsonl.Marshal(out), nil
 }
 
 // Summary counts the appends. First is the beginning of the first text, and the name is
@@ -180,6 +181,6 @@ func (Dialect) Write(it item.Item) (line []byte, lost []string) {
 	if it.Details != nil {
 		lost = append(lost, "details")
 	}
-	m.Content = marshal(strings.Join(texts, "\n"))
-	return NewValues([]json.RawMessage{marshal(m)}).Encode(), lost
+	m.Content = jsonl.Marshal(strings.Join(texts, "\n"))
+	return NewValues([]json.RawMessage{jsonl.Marshal(m)}).Encode(), lost
 }

@@ -46,8 +46,8 @@ func sessionIDOf(data []byte) string {
 		return newid.UUID([16]byte(sum[:16]))
 	}
 	// The first line may be longer than what was looked at.
-	if i := bytes.Index(body, []byte(`"sessionId":"`)); i >= 0 && bytes.HasPrefix(body, []byte(`{"parentUuid":`)) {
-		id, _, _ := bytes.Cut(body[i+len(`"sessionId":"`):], []byte(`"`))
+	if _, rest, ok := bytes.Cut(body, []byte(`"sessionId":"`)); ok && bytes.HasPrefix(body, []byte(`{"parentUuid":`)) {
+		id, _, _ := bytes.Cut(rest, []byte(`"`))
 		return string(id)
 	}
 	return ""

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"strconv"
@@ -28,14 +29,14 @@ func (d Dialect) Write(it item.Item) (line []byte, lost []string) {
 		w.begin("user")
 		w.Raw("isCompactSummary", []byte("true"))
 		w.Lose("that the summary replaces what came before it")
-		w.speak("user", []item.Block{{Kind: item.BlockText, Text: it.Text}})
+		w.speak([]item.Block{{Kind: item.BlockText, Text: it.Text}})
 	case item.Branch:
 		w.begin("user")
-		w.speak("user", []item.Block{{Kind: item.BlockText, Text: it.Text}})
+		w.speak([]item.Block{{Kind: item.BlockText, Text: it.Text}})
 	case item.Note:
 		w.begin("user")
 		w.Raw("isMeta", []byte("true"))
-		w.speak("user", it.Blocks)
+		w.speak(it.Blocks)
 	case item.Name:
 		return d.NewName(it.Text), nil
 	case item.Leaf:
@@ -74,17 +75,17 @@ func (w *writer) message(it item.Item) ([]byte, []string) {
 	case item.RoleSystem:
 		w.begin("user")
 		w.Raw("isMeta", []byte("true"))
-		w.speak("user", it.Blocks)
+		w.speak(it.Blocks)
 	default:
 		w.begin("user")
-		w.speak("user", it.Blocks)
+		w.speak(it.Blocks)
 	}
 	return append(w.Bytes, '}'), w.Lost
 }
 
-// speak adds the message.
-func (w *writer) speak(role string, blocks []item.Block) {
-	w.Bytes = append(w.Bytes, `,"message":{"role":"`+role+`","content":`...)
+// speak adds the message of the user.
+func (w *writer) speak(blocks []item.Block) {
+	w.Bytes = append(w.Bytes, `,"message":{"role":"user","content":`...)
 	w.content(blocks)
 	w.Bytes = append(w.Bytes, '}')
 }
@@ -96,12 +97,8 @@ func (w *writer) answer(it item.Item) {
 	content.content(it.Blocks)
 	w.Lost = append(w.Lost, content.Lost...)
 	sum := sha256.Sum256(append([]byte(it.Time+"\x00"), content.Bytes...))
-	model := it.Model
-	if model == "" {
-		model = "unknown"
-	}
 	b := append(w.Bytes, `,"message":{"id":"msg_`+hex.EncodeToString(sum[:12])+`","type":"message","role":"assistant"`...)
-	b = jsonl.AppendMember(b, "model", model)
+	b = jsonl.AppendMember(b, "model", cmp.Or(it.Model, "unknown"))
 	b = append(append(b, `,"content":`...), content.Bytes...)
 	b = append(b, `,"stop_reason":`+stopReason(it.Stop)+`,"stop_sequence":null`...)
 	if u := it.Usage; u != nil {

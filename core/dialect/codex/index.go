@@ -58,7 +58,7 @@ func namedIn(files []bundle.File, thread string) []core.Entry {
 		return nil
 	}
 	var w envelope.Writer
-	f := core.Fields{ID: w.ID("name", indexFile, found), Time: clip(memberText(found, "updated_at"), maxID)}
+	f := core.Fields{ID: w.ID("name", indexFile, found), Time: jsonl.Clip(memberText(found, "updated_at"), maxID)}
 	e, err := Dialect{}.Fill(Dialect{}.NewName(name), f)
 	if err != nil {
 		return nil

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/envelope"
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
@@ -55,7 +56,7 @@ func readMeta(line []byte) (meta, error) {
 		return meta{}, fmt.Errorf("not a rollout of Codex: its first line is not a JSON object: %w", core.ErrInvalid)
 	}
 	if r.kind != typeMeta {
-		return meta{}, fmt.Errorf("not a rollout of Codex: it begins with type %q instead of %q: %w", clip(r.kind, 40), typeMeta, core.ErrInvalid)
+		return meta{}, fmt.Errorf("not a rollout of Codex: it begins with type %q instead of %q: %w", jsonl.Clip(r.kind, 40), typeMeta, core.ErrInvalid)
 	}
 	return r.meta()
 }
@@ -83,7 +84,7 @@ func (r record) meta() (meta, error) {
 		end, ok := count(member(b, "end_byte_offset"))
 		ordinal, _ := count(member(b, "end_ordinal_exclusive"))
 		if m.base = (&base{thread: memberText(b, "thread_id"), end: end, ordinal: ordinal}); !ok || m.base.thread == "" {
-			return meta{}, fmt.Errorf("the rollout of thread %s has a history_base without a thread or an offset: %w", clip(m.thread, 40), core.ErrInvalid)
+			return meta{}, fmt.Errorf("the rollout of thread %s has a history_base without a thread or an offset: %w", jsonl.Clip(m.thread, 40), core.ErrInvalid)
 		}
 	}
 	return m, nil
@@ -99,12 +100,4 @@ func sourceOf(v jsjson.Value) string {
 		return "subagent"
 	}
 	return ""
-}
-
-// clip shortens s for an error message.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return s[:n] + "…"
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/bundle"
 	"github.com/sesslog/sesslog/core/dialect/internal/envelope"
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 )
 
 // Pack makes one session of the rollouts among files. The files that the thread
@@ -44,7 +45,7 @@ func (d Dialect) Begin(main string, files []bundle.File) (*core.File, bundle.Pac
 		all = append(all, s)
 	}
 	if thread == "" {
-		return nil, nil, fmt.Errorf("%s is not a rollout of Codex: %w", clip(main, 80), core.ErrInvalid)
+		return nil, nil, fmt.Errorf("%s is not a rollout of Codex: %w", jsonl.Clip(main, 80), core.ErrInvalid)
 	}
 	f, p, err := d.packed(thread, newSources(all))
 	if err != nil {
@@ -201,7 +202,7 @@ func packLines(w *envelope.Writer, path string, data []byte, inTree bool) ([]cor
 		if noise > maxNoise {
 			return nil, fmt.Errorf("more than %d lines of %s are not JSON objects: %w", maxNoise, path, core.ErrInvalid)
 		}
-		es = append(es, w.Line(envelope.Piece{InTree: inTree, Path: path, Kind: clip(r.kind, maxID), Time: clip(r.time, maxID), Bytes: line})...)
+		es = append(es, w.Line(envelope.Piece{InTree: inTree, Path: path, Kind: jsonl.Clip(r.kind, maxID), Time: jsonl.Clip(r.time, maxID), Bytes: line})...)
 		if !ended {
 			es = append(es, w.Open(path, line))
 		}

@@ -5,15 +5,15 @@ import (
 	"slices"
 
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/core/dialect/internal/envelope"
 	"github.com/sesslog/sesslog/core/dialect/internal/frame"
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 )
 
 // Leaf is the last line of the newest file of the thread.
 func (Dialect) Leaf(es []core.Entry) core.Leaf {
 	t, err := readThread(es)
 	if err != nil {
-		return frame.LastEntry(inTree(es))
+		return frame.LastEntry(frame.Rows(es))
 	}
 	if lines := t.history(); len(lines) > 0 {
 		return frame.LeafAt(lines[len(lines)-1].ID)
@@ -61,7 +61,7 @@ func pathTo(es []core.Entry, leaf core.Leaf) ([]rolloutLine, error) {
 		lines = t.chain(r)
 		return lines[:indexOf(lines, id)+1], nil
 	}
-	return nil, fmt.Errorf("entry %q: %w", clip(id, 64), core.ErrNotFound)
+	return nil, fmt.Errorf("entry %q: %w", jsonl.Clip(id, 64), core.ErrNotFound)
 }
 
 // history returns the lines from the beginning of the thread to its end.
@@ -82,6 +82,3 @@ func indexOf(lines []rolloutLine, id string) int {
 	}
 	return -1
 }
-
-// inTree returns a copy of es without the entries that are aside.
-func inTree(es []core.Entry) []core.Entry { return envelope.InTree(es) }

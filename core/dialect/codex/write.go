@@ -139,21 +139,9 @@ func (w *writer) call(b item.Block) {
 	var l jsonl.Line
 	l.Begin("function_call")
 	l.Text("name", b.Name)
-	l.Text("arguments", argumentText(b.Args))
+	l.Text("arguments", jsonl.ArgumentText(b.Args))
 	l.Text("call_id", b.ID)
 	w.items = append(w.items, append(l.Bytes, '}'))
-}
-
-// argumentText is args as a model returns them. In an item, text that is not
-// JSON is a JSON string.
-func argumentText(args []byte) string {
-	if s, ok := jsjson.Value(args).Text(); ok {
-		return s
-	}
-	if len(args) == 0 {
-		return "{}"
-	}
-	return string(args)
 }
 
 func (w *writer) result(bs []item.Block) {

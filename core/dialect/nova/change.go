@@ -197,7 +197,7 @@ func readUpdate(src []byte) (update, error) {
 		case "tags":
 			u.tags = r.setTags(name)
 		default:
-			r.fail(clip(name, 40), "cannot be updated, there are: "+settable)
+			r.fail(jsonl.Clip(name, 40), "cannot be updated, there are: "+settable)
 		}
 	})
 	if err == nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 )
 
 const (
@@ -39,7 +40,7 @@ func (d Dialect) Check(line []byte) error {
 	case typeTask, typeDecision, typeArtifact, typeTokens, typeUpdate, typeCompress, typeForked:
 		err = checkChange(e, r)
 	default:
-		return fmt.Errorf("type %q is not a change of a Nova session, which has: %s; it points at content and does not hold it: %w", clip(e.Type, 40), kinds, core.ErrInvalid)
+		return fmt.Errorf("type %q is not a change of a Nova session, which has: %s; it points at content and does not hold it: %w", jsonl.Clip(e.Type, 40), kinds, core.ErrInvalid)
 	}
 	if err == nil {
 		err = r.err
@@ -162,7 +163,7 @@ func checkMembers(e core.Entry) error {
 	}
 	r.known = append(append(r.known, "type", "id", "timestamp"), known...)
 	if extra := r.rest(e.Line); len(extra) > 0 {
-		return fmt.Errorf("%s has unknown members: %s; it points at content, it does not hold it: %w", e.Type, clip(string(extra), 100), core.ErrInvalid)
+		return fmt.Errorf("%s has unknown members: %s; it points at content, it does not hold it: %w", e.Type, jsonl.Clip(string(extra), 100), core.ErrInvalid)
 	}
 	return nil
 }
@@ -179,7 +180,7 @@ func (Dialect) Admit(s core.Admission, e core.Entry) error {
 	case typeLabel:
 		r, _ := members(e)
 		if target := r.text("target", ""); !s.Has(target) {
-			return fmt.Errorf("it labels entry %q, which does not exist before it: %w", clip(target, 64), core.ErrInvalid)
+			return fmt.Errorf("it labels entry %q, which does not exist before it: %w", jsonl.Clip(target, 64), core.ErrInvalid)
 		}
 		return nil
 	case typeState:
@@ -195,7 +196,7 @@ func (Dialect) Admit(s core.Admission, e core.Entry) error {
 		return nil
 	}
 	if id != s.Header.ID {
-		return fmt.Errorf("it belongs to session %q, not to %q: %w", clip(id, 64), clip(s.Header.ID, 64), core.ErrInvalid)
+		return fmt.Errorf("it belongs to session %q, not to %q: %w", jsonl.Clip(id, 64), jsonl.Clip(s.Header.ID, 64), core.ErrInvalid)
 	}
 	return nil
 }

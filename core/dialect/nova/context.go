@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/display"
 )
 
@@ -67,7 +68,7 @@ func (Dialect) Path(es []core.Entry, leaf core.Leaf) ([]core.Entry, error) {
 			return es[: i+1 : i+1], nil
 		}
 	}
-	return nil, fmt.Errorf("entry %q: %w", clip(id, 64), core.ErrNotFound)
+	return nil, fmt.Errorf("entry %q: %w", jsonl.Clip(id, 64), core.ErrNotFound)
 }
 
 // Tree returns the changes in the order they came, each a root.

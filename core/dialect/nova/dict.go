@@ -306,7 +306,7 @@ func (r *reader) artifacts(name string) map[string]string {
 	v := r.get(name)
 	r.object(name, v, func(in *reader) {
 		_ = jsonline.Members(v, func(key string, path jsontext.Value) {
-			paths[key] = in.asText(strconv.Quote(clip(key, 40)), jsjson.Value(path))
+			paths[key] = in.asText(strconv.Quote(jsonl.Clip(key, 40)), jsjson.Value(path))
 		})
 	})
 	if len(paths) == 0 {

@@ -16,7 +16,7 @@ func (Dialect) Header(line []byte) (core.Header, error) {
 		return core.Header{}, err
 	}
 	if e.Type != typeHeader {
-		return core.Header{}, fmt.Errorf("it begins with type %q, a Nova header has type %q: %w", clip(e.Type, 40), typeHeader, core.ErrInvalid)
+		return core.Header{}, fmt.Errorf("it begins with type %q, a Nova header has type %q: %w", jsonl.Clip(e.Type, 40), typeHeader, core.ErrInvalid)
 	}
 	if err := CheckID(e.ID); err != nil {
 		return core.Header{}, err

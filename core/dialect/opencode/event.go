@@ -120,11 +120,3 @@ func isoTime(ms int64) string {
 	}
 	return date.ISO(float64(ms))
 }
-
-// clip shortens s for an error message.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return s[:n] + "…"
-}

@@ -79,7 +79,7 @@ func (x *examiner) messages() {
 		if m.info == nil {
 			if len(m.parts) > 0 {
 				x.Messages++
-				x.fault(optional.MissingParent, "", "message %s is missing, and opencode does not send its parts: %d", clip(id, maxID), len(m.parts))
+				x.fault(optional.MissingParent, "", "message %s is missing, and opencode does not send its parts: %d", jsonl.Clip(id, maxID), len(m.parts))
 			}
 			continue
 		}
@@ -97,7 +97,7 @@ func (x *examiner) messages() {
 		x.Messages++
 		switch {
 		case failed && current[id]:
-			x.fault(optional.FailedAnswer, optional.ByCopy, "answer %s ended with %s, and opencode does not send what was there of it", clip(id, maxID), clip(failure, maxID))
+			x.fault(optional.FailedAnswer, optional.ByCopy, "answer %s ended with %s, and opencode does not send what was there of it", jsonl.Clip(id, maxID), jsonl.Clip(failure, maxID))
 			x.state.messages[id] = m
 		case sent[id]:
 			x.Sent++
@@ -145,7 +145,7 @@ func (x *examiner) unfinished(m *message) {
 	if m.role != "assistant" || member(m.info, "time", "completed") != nil || member(m.info, "finish").Truthy() {
 		return
 	}
-	x.fault(optional.UnfinishedTurn, "", "answer %s has no end: opencode was killed, or is writing it, and has not stored its last text", clip(m.id, maxID))
+	x.fault(optional.UnfinishedTurn, "", "answer %s has no end: opencode was killed, or is writing it, and has not stored its last text", jsonl.Clip(m.id, maxID))
 }
 
 // reverted examines what a revert hides. With join, the copy has it.
@@ -154,7 +154,7 @@ func (x *examiner) reverted(join bool) {
 	if from == "" || x.Branches == 0 {
 		return
 	}
-	x.fault(optional.AbandonedLines, optional.ByJoining, "messages are reverted from %s on: %d; the next prompt deletes them", clip(from, maxID), x.Branches)
+	x.fault(optional.AbandonedLines, optional.ByJoining, "messages are reverted from %s on: %d; the next prompt deletes them", jsonl.Clip(from, maxID), x.Branches)
 	if join {
 		x.info = jsonl.Without(x.info, "revert")
 		x.broken = true

@@ -25,7 +25,7 @@ func (d Dialect) Begin(created json.RawMessage) (core.Header, error) {
 		return core.Header{}, err
 	}
 	if f.Header.ID != ev.session {
-		return core.Header{}, fmt.Errorf("its first event is of session %s: %w", clip(f.Header.ID, maxID), core.ErrInvalid)
+		return core.Header{}, fmt.Errorf("its first event is of session %s: %w", jsonl.Clip(f.Header.ID, maxID), core.ErrInvalid)
 	}
 	return f.Header, nil
 }

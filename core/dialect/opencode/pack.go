@@ -8,6 +8,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/bundle"
 	"github.com/sesslog/sesslog/core/dialect/internal/envelope"
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
@@ -26,12 +27,12 @@ func (d Dialect) Pack(main string, files []bundle.File) (*core.File, error) {
 				continue
 			}
 			if err := p.file(is, id, f.Data); err != nil {
-				return nil, fmt.Errorf("%s: %w", clip(f.Path, 80), err)
+				return nil, fmt.Errorf("%s: %w", jsonl.Clip(f.Path, 80), err)
 			}
 		}
 	}
 	if p.id == "" {
-		return nil, fmt.Errorf("%s is not an opencode session: %w", clip(main, 80), core.ErrInvalid)
+		return nil, fmt.Errorf("%s is not an opencode session: %w", jsonl.Clip(main, 80), core.ErrInvalid)
 	}
 	return p.done()
 }
@@ -105,7 +106,7 @@ func (p *packer) event(raw []byte, ev event, own bool) {
 	}
 	in := envelope.Piece{Path: eventsFile, Bytes: raw}
 	if own {
-		in.InTree, in.ID, in.Kind = true, ev.id, clip(ev.kind, maxID)
+		in.InTree, in.ID, in.Kind = true, ev.id, jsonl.Clip(ev.kind, maxID)
 	}
 	p.put(p.w.Line(in)...)
 }
@@ -195,7 +196,7 @@ func (p *packer) done() (*core.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	file := &core.File{Dialect: dialectName, Header: h, Entries: p.entries, Version: clip(p.version, maxID), Exact: true}
+	file := &core.File{Dialect: dialectName, Header: h, Entries: p.entries, Version: jsonl.Clip(p.version, maxID), Exact: true}
 	for i := range p.entries {
 		file.Lines = append(file.Lines, i+2)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/frame"
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 )
 
 // Leaf is the last entry that has a place in the tree.
@@ -32,7 +33,7 @@ func entriesTo(es []core.Entry, leaf core.Leaf) ([]core.Entry, error) {
 			return es[:i+1], nil
 		}
 	}
-	return nil, fmt.Errorf("entry %q: %w", clip(id, 64), core.ErrNotFound)
+	return nil, fmt.Errorf("entry %q: %w", jsonl.Clip(id, 64), core.ErrNotFound)
 }
 
 // Path returns the entries that have the rows of the session at leaf, in their

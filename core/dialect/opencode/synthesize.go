@@ -1,6 +1,7 @@
 package opencode
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
@@ -123,7 +124,7 @@ func (s *synthesizer) complete(info jsjson.Value, e core.Entry, n int) jsjson.Va
 		return jsonl.Complete(info,
 			jsonl.Member{Name: "time", Value: []byte(`{"created":` + number + `}`)},
 			jsonl.Member{Name: "agent", Value: []byte(`"build"`)},
-			jsonl.Member{Name: "model", Value: []byte(`{"providerID":` + string(quoted(orUnknown(s.provider))) + `,"modelID":` + string(quoted(orUnknown(s.model))) + `}`)},
+			jsonl.Member{Name: "model", Value: []byte(`{"providerID":` + string(quoted(cmp.Or(s.provider, "unknown"))) + `,"modelID":` + string(quoted(cmp.Or(s.model, "unknown"))) + `}`)},
 			jsonl.Member{Name: "id", Value: quoted(id)},
 			jsonl.Member{Name: "sessionID", Value: quoted(s.session)})
 	}
@@ -137,18 +138,11 @@ func (s *synthesizer) complete(info jsjson.Value, e core.Entry, n int) jsjson.Va
 		jsonl.Member{Name: "path", Value: []byte(`{"cwd":"/","root":"/"}`)},
 		jsonl.Member{Name: "cost", Value: []byte("0")},
 		jsonl.Member{Name: "tokens", Value: []byte(`{"input":0,"output":0,"reasoning":0,"cache":{"read":0,"write":0}}`)},
-		jsonl.Member{Name: "modelID", Value: quoted(orUnknown(s.model))},
-		jsonl.Member{Name: "providerID", Value: quoted(orUnknown(s.provider))},
+		jsonl.Member{Name: "modelID", Value: quoted(cmp.Or(s.model, "unknown"))},
+		jsonl.Member{Name: "providerID", Value: quoted(cmp.Or(s.provider, "unknown"))},
 		jsonl.Member{Name: "time", Value: []byte(`{"created":` + number + `,"completed":` + number + `}`)},
 		jsonl.Member{Name: "id", Value: quoted(id)},
 		jsonl.Member{Name: "sessionID", Value: quoted(s.session)})
-}
-
-func orUnknown(s string) string {
-	if s == "" {
-		return "unknown"
-	}
-	return s
 }
 
 func (s *synthesizer) completePart(row jsjson.Value, m *message) jsjson.Value {

@@ -2,6 +2,7 @@ package opencode
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -126,7 +127,7 @@ func (w *writer) answer(it *item.Item) {
 	info := []byte(`{"role":"assistant"`)
 	if it.Model != "" {
 		info = jsonl.AppendMember(info, "modelID", it.Model)
-		info = jsonl.AppendMember(info, "providerID", orUnknown(it.Provider))
+		info = jsonl.AppendMember(info, "providerID", cmp.Or(it.Provider, "unknown"))
 	}
 	if u := it.Usage; u != nil {
 		info = append(info, `,"cost":`...)
@@ -203,22 +204,10 @@ func (w *writer) result(bs []item.Block) {
 	} else {
 		l.Text("output", strings.Join(texts, "\n"))
 		if len(files) > 0 {
-			l.Raw("attachments", slices.Concat([]byte("["), slices.Concat(join(files)...), []byte("]")))
+			l.Raw("attachments", slices.Concat([]byte("["), bytes.Join(files, []byte(",")), []byte("]")))
 		}
 	}
 	w.line = append(l.Bytes, '}')
-}
-
-// join returns parts with a comma between each two.
-func join(parts [][]byte) [][]byte {
-	var all [][]byte
-	for i, p := range parts {
-		if i > 0 {
-			all = append(all, []byte(","))
-		}
-		all = append(all, p)
-	}
-	return all
 }
 
 // compaction writes the two messages of one: what asks for it, and the summary.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 	"github.com/sesslog/sesslog/core/jsonline"
 )
@@ -34,7 +35,7 @@ type Chunk struct {
 // Returns ErrInvalid if the kind does not exist or payload is not an object.
 func NewChunk(kind Kind, payload []byte) (Chunk, error) {
 	if !kind.known() {
-		return Chunk{}, fmt.Errorf("invalid chunk kind %q: %w", clip(string(kind), 40), core.ErrInvalid)
+		return Chunk{}, fmt.Errorf("invalid chunk kind %q: %w", jsonl.Clip(string(kind), 40), core.ErrInvalid)
 	}
 	if err := jsonline.Members(payload, ignore); err != nil {
 		return Chunk{}, fmt.Errorf("chunk payload must be a JSON object: %w", err)

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 	"github.com/sesslog/sesslog/core/jsonline"
 )
@@ -64,7 +65,7 @@ func (Dialect) Entry(line []byte) (core.Entry, error) {
 	case kind.Is(recordHeader):
 		return core.Entry{}, fmt.Errorf("duplicate header record: %w", core.ErrInvalid)
 	default:
-		return core.Entry{}, fmt.Errorf("unknown record_type=%s: %w", clip(string(kind), 40), core.ErrInvalid)
+		return core.Entry{}, fmt.Errorf("unknown record_type=%s: %w", jsonl.Clip(string(kind), 40), core.ErrInvalid)
 	}
 	return e, nil
 }
@@ -72,7 +73,7 @@ func (Dialect) Entry(line []byte) (core.Entry, error) {
 func readChunk(o *jsjson.Object) (Chunk, error) {
 	kind, _ := o.Get("kind").Text()
 	if !Kind(kind).known() {
-		return Chunk{}, fmt.Errorf("invalid chunk kind %s: %w", clip(string(o.Get("kind")), 40), core.ErrInvalid)
+		return Chunk{}, fmt.Errorf("invalid chunk kind %s: %w", jsonl.Clip(string(o.Get("kind")), 40), core.ErrInvalid)
 	}
 	return NewChunk(Kind(kind), o.Get("payload"))
 }

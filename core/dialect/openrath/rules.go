@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 )
 
 // Keeps is true: OpenRath writes the header as soon as it opens a file.
@@ -32,7 +33,7 @@ func (Dialect) Admit(s core.Admission, e core.Entry) error {
 		}
 		return checkIndex(e)
 	}
-	return fmt.Errorf("session %s is closed, its last line is the trailer; continue it in a fork: %w", clip(s.Header.ID, 64), core.ErrInvalid)
+	return fmt.Errorf("session %s is closed, its last line is the trailer; continue it in a fork: %w", jsonl.Clip(s.Header.ID, 64), core.ErrInvalid)
 }
 
 // checkCount refuses a trailer that says that the session has another number of
@@ -46,7 +47,7 @@ func checkCount(e core.Entry, n int) error {
 	if f, ok := v.Number(); v == nil || ok && f == float64(n) {
 		return nil
 	}
-	return fmt.Errorf("final_chunk_count is %s, the session has another number of chunks, %d: %w", clip(string(v), 40), n, core.ErrInvalid)
+	return fmt.Errorf("final_chunk_count is %s, the session has another number of chunks, %d: %w", jsonl.Clip(string(v), 40), n, core.ErrInvalid)
 }
 
 func checkIndex(e core.Entry) error {
@@ -55,7 +56,7 @@ func checkIndex(e core.Entry) error {
 		return err
 	}
 	if v := o.Get("index"); v != nil && indexText(v) == "" {
-		return fmt.Errorf("index is %s, not a whole number from 0 on: %w", clip(string(v), 40), core.ErrInvalid)
+		return fmt.Errorf("index is %s, not a whole number from 0 on: %w", jsonl.Clip(string(v), 40), core.ErrInvalid)
 	}
 	return nil
 }
@@ -72,11 +73,11 @@ func (Dialect) CheckHeader(h core.Header) error {
 		return err
 	}
 	if written := o.Get("id"); !written.Is(h.ID) {
-		return fmt.Errorf("the id is %s, which OpenRath spells %q: %w", clip(string(written), 64), h.ID, core.ErrInvalid)
+		return fmt.Errorf("the id is %s, which OpenRath spells %q: %w", jsonl.Clip(string(written), 64), h.ID, core.ErrInvalid)
 	}
 	v := o.Get("lineage_kind")
 	if kind, _ := v.Text(); v == nil || LineageKind(kind) == LineageUnknown || LineageKind(kind).known() != LineageUnknown {
 		return nil
 	}
-	return fmt.Errorf("lineage_kind %s is not one of %s: %w", clip(string(v), 40), lineageKinds, core.ErrInvalid)
+	return fmt.Errorf("lineage_kind %s is not one of %s: %w", jsonl.Clip(string(v), 40), lineageKinds, core.ErrInvalid)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 )
 
 // A Session is a session as a value. Sessions derived from each other share no
@@ -71,7 +72,7 @@ func Create(id, kind, content string) (Session, error) {
 	case "empty":
 		return implicit(id, Table{}), nil
 	}
-	return Session{}, fmt.Errorf("a session of the kind %q: it is user, system or empty: %w", clip(kind, 40), core.ErrInvalid)
+	return Session{}, fmt.Errorf("a session of the kind %q: it is user, system or empty: %w", jsonl.Clip(kind, 40), core.ErrInvalid)
 }
 
 // CreateUserSession is FromUserMessage for a session that names what made it.
@@ -145,5 +146,5 @@ func backend(s Sandbox) string {
 	if s.Backend == "" {
 		return "none"
 	}
-	return fmt.Sprintf("%q", clip(s.Backend, 40))
+	return fmt.Sprintf("%q", jsonl.Clip(s.Backend, 40))
 }

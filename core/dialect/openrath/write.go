@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sesslog/sesslog/core/internal/jsjson"
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/item"
 )
 
@@ -66,7 +66,7 @@ func (w *writer) answer(it *item.Item) Chunk {
 			continue
 		}
 		w.seal(b)
-		calls = append(calls, ToolCall{b.ID, b.Name, argumentText(b.Args)})
+		calls = append(calls, ToolCall{b.ID, b.Name, jsonl.ArgumentText(b.Args)})
 	}
 	if s, some := w.texts(rest); some {
 		content = &s
@@ -75,18 +75,6 @@ func (w *writer) answer(it *item.Item) Chunk {
 		w.lose(what)
 	}
 	return AssistantTurn(content, calls...)
-}
-
-// argumentText is args as a model returns them. In an item, text that is not
-// JSON is a JSON string.
-func argumentText(args []byte) string {
-	if s, ok := jsjson.Value(args).Text(); ok {
-		return s
-	}
-	if len(args) == 0 {
-		return "{}"
-	}
-	return string(args)
 }
 
 func (w *writer) result(bs []item.Block) Chunk {

@@ -189,12 +189,7 @@ func isTrue(v jsjson.Value) bool {
 }
 
 func isLevel(v jsjson.Value) bool {
-	for _, level := range []string{"off", "minimal", "low", "medium", "high", "xhigh", "max"} {
-		if v.Is(level) {
-			return true
-		}
-	}
-	return false
+	return isOneOf(v, levels)
 }
 
 var isStoredContent = isContent("text", "image", "audio", "thinking", "tool_call", "tool_result")
@@ -247,12 +242,7 @@ func isContent(types ...string) func(jsjson.Value) bool {
 }
 
 func isOneOf(v jsjson.Value, texts []string) bool {
-	for _, t := range texts {
-		if v.Is(t) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(texts, v.Is)
 }
 
 func blockType(block *jsjson.Object) jsjson.Value {

@@ -158,7 +158,7 @@ func (n *Node) launch(cmd *exec.Cmd) (err error) {
 func (n *Node) awaitReady() error {
 	p := n.process
 	began := time.Now()
-	err := awaitFor(WaitTimeout, func() error {
+	err := awaitFor(func() error {
 		rest, ok := p.find("sessnode ready: ")
 		if ok {
 			n.URL, _, _ = strings.Cut(rest, " ")
@@ -178,7 +178,7 @@ func (n *Node) awaitReady() error {
 func (n *Node) answers() error {
 	look := n.http()
 	defer look.CloseIdleConnections()
-	return awaitFor(WaitTimeout, func() error {
+	return awaitFor(func() error {
 		r, err := look.Get(n.URL + "/readyz")
 		if err != nil {
 			return err

@@ -15,8 +15,8 @@ import (
 // Linux all threads are stopped when Pause returns: on a busy machine that takes the
 // kernel a while.
 func (n *Node) Pause() {
-	_ = n.process.signal(syscall.SIGSTOP)                                                   // fails only if the process is dead
-	_ = awaitFor(WaitTimeout, func() error { return standsStill(n.Pid()) }, n.process.done) // as above
+	_ = n.process.signal(syscall.SIGSTOP)                                      // fails only if the process is dead
+	_ = awaitFor(func() error { return standsStill(n.Pid()) }, n.process.done) // as above
 }
 
 // Continue resumes a paused node.

@@ -17,15 +17,15 @@ const longestPause = 100 * time.Millisecond
 // error.
 func Await(tb testing.TB, what string, met func() error) {
 	tb.Helper()
-	if err := awaitFor(WaitTimeout, met, nil); err != nil {
+	if err := awaitFor(met, nil); err != nil {
 		tb.Fatalf("%s: %v", what, err)
 	}
 }
 
 // awaitFor returns once met returns nil, or with its last error when dead is closed or
-// the timeout expires.
-func awaitFor(timeout time.Duration, met func() error, dead <-chan struct{}) error {
-	deadline := time.Now().Add(timeout)
+// after WaitTimeout.
+func awaitFor(met func() error, dead <-chan struct{}) error {
+	deadline := time.Now().Add(WaitTimeout)
 	// Check with backoff: each check asks a node, reads a log or starts a program.
 	for pause := 2 * time.Millisecond; ; pause = min(pause+pause/2, longestPause) {
 		err := met()
@@ -33,7 +33,7 @@ func awaitFor(timeout time.Duration, met func() error, dead <-chan struct{}) err
 			return nil
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("not within %v: %w", timeout, err)
+			return fmt.Errorf("not within %v: %w", WaitTimeout, err)
 		}
 		select {
 		case <-time.After(pause):

@@ -26,15 +26,13 @@ that authorized the call.`,
 		Example: `sessctl audit
 sessctl audit --since 24h`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: a.Run(cli.Short, func(ctx context.Context, _ []string) error {
 			from, err := a.sinceTime(since)
 			if err != nil {
 				return err
 			}
-			ctx, cancel := a.Within(cmd, cli.Short)
-			defer cancel()
 			return a.audit(ctx, from)
-		},
+		}),
 	}
 	cmd.Flags().StringVar(&since, "since", "", "only records since `WHEN`: a time such as 2026-01-02T03:04:05Z, a day, or an age such as 24h or 7d")
 	return cmd

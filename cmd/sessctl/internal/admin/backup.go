@@ -39,17 +39,15 @@ the last backup had and the log does not know).`,
 		Example: `sessctl backup --to /backup/prod
 sessctl backup --to s3://backups/prod`,
 		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.Run(cli.Forever, func(ctx context.Context, args []string) error {
 			if len(args) > 0 {
 				return cli.Usagef("unknown verb %q: use ls, verify or prune; to make a backup: sessctl backup --to TARGET", args[0])
 			}
 			if to == "" {
 				return cli.Usagef("--to TARGET is required")
 			}
-			ctx, cancel := a.Within(cmd, cli.Forever)
-			defer cancel()
 			return a.backup(ctx, to, f, full)
-		},
+		}),
 	}
 	cmd.Flags().StringVar(&to, "to", "", "write to `TARGET`")
 	cmd.Flags().BoolVar(&full, "full", false, "read and verify everything as if there were no backup yet, which repairs damaged objects in TARGET")
@@ -125,9 +123,7 @@ name, entries, modified, deleted, erased, and its objects.`,
 		Example: `sessctl backup ls /backup/prod
 sessctl backup ls s3://backups/prod`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, cancel := a.Within(cmd, cli.Forever)
-			defer cancel()
+		RunE: a.Run(cli.Forever, func(ctx context.Context, args []string) error {
 			repo, err := a.openTarget(ctx, args[0], f, false)
 			if err != nil {
 				return err
@@ -137,7 +133,7 @@ sessctl backup ls s3://backups/prod`,
 				return a.backupSessions(ctx, repo.Repo, at)
 			}
 			return a.backupRuns(ctx, repo.Repo)
-		},
+		}),
 	}
 	cmd.Flags().StringVar(&at, "at", "", "list the sessions of the backup `RUN`, or of the latest one")
 	f.add(cmd)
@@ -242,16 +238,14 @@ problems (each with session and detail).`,
 		Example: `sessctl backup verify /backup/prod
 sessctl backup verify --all s3://backups/prod`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, cancel := a.Within(cmd, cli.Forever)
-			defer cancel()
+		RunE: a.Run(cli.Forever, func(ctx context.Context, args []string) error {
 			repo, err := a.openTarget(ctx, args[0], f, false)
 			if err != nil {
 				return err
 			}
 			defer repo.Close()
 			return a.backupVerify(ctx, repo.Repo, at, all)
-		},
+		}),
 	}
 	cmd.Flags().StringVar(&at, "at", "", "check the backup `RUN`")
 	cmd.Flags().BoolVar(&all, "all", false, "check all backups")

@@ -37,20 +37,18 @@ and bytes (that no kept backup uses).`,
 		Example: `sessctl backup prune --keep 7 /backup/prod
 sessctl backup prune --days 30 --yes s3://backups/prod`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.Run(cli.Forever, func(ctx context.Context, args []string) error {
 			if keep.Last < 0 || days < 0 || keep.Last == 0 && days == 0 {
 				return cli.Usagef("--keep NUMBER, --days NUMBER or both are required")
 			}
 			keep.Within = time.Duration(days) * 24 * time.Hour
-			ctx, cancel := a.Within(cmd, cli.Forever)
-			defer cancel()
 			repo, err := a.openTarget(ctx, args[0], f, false)
 			if err != nil {
 				return err
 			}
 			defer repo.Close()
 			return a.backupPrune(ctx, repo.Repo, keep, yes.Yes)
-		},
+		}),
 	}
 	cmd.Flags().IntVar(&keep.Last, "keep", 0, "keep the latest `NUMBER` backups")
 	cmd.Flags().IntVar(&days, "days", 0, "keep the backups of the last `NUMBER` days")

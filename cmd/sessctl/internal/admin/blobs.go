@@ -45,17 +45,15 @@ With -o json: a list with an object for each blob: digest, size and modified.`,
 		Example: `sessctl blobs ls
 sessctl blobs ls --limit 100`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: a.Run(cli.Forever, func(ctx context.Context, _ []string) error {
 			if f.limit < 0 {
 				return cli.Usagef("--limit %d is below 0", f.limit)
 			}
 			if err := f.from.check(); err != nil {
 				return err
 			}
-			ctx, cancel := a.Within(cmd, cli.Forever)
-			defer cancel()
 			return a.blobsLs(ctx, f)
-		},
+		}),
 	}
 	cmd.Flags().IntVarP(&f.limit, "limit", "n", 0, "list at most `N` blobs, 0 for all")
 	f.from.add(cmd)
@@ -149,15 +147,13 @@ With -o json and --out: one object with path and bytes. Without --out the bytes
 are printed, whatever -o says.`,
 		Example: "sessctl blobs get \"$DIGEST\" --out picture.png",
 		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.Run(cli.Forever, func(ctx context.Context, args []string) error {
 			d, err := cli.ParseDigest(args[0])
 			if err != nil {
 				return err
 			}
-			ctx, cancel := a.Within(cmd, cli.Forever)
-			defer cancel()
 			return a.blobsGet(ctx, d, o)
-		},
+		}),
 	}
 	o.Add(cmd)
 	return cmd

@@ -113,11 +113,9 @@ blob from another copy.
 With -o json: one object with digest and bytes.`,
 		Example: "sessctl blobs put picture.png",
 		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, cancel := a.Within(cmd, cli.Forever)
-			defer cancel()
+		RunE: a.Run(cli.Forever, func(ctx context.Context, args []string) error {
 			return a.blobsPut(ctx, args[0])
-		},
+		}),
 	}
 }
 

@@ -19,11 +19,9 @@ With -o json: one object with object (the snapshot's key), covers (records),
 chain, size, sha256 and entries.`,
 		Example: "sessctl checkpoint 019a",
 		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, cancel := a.Within(cmd, cli.Forever)
-			defer cancel()
+		RunE: a.Run(cli.Forever, func(ctx context.Context, args []string) error {
 			return a.checkpoint(ctx, args[0])
-		},
+		}),
 	}
 }
 

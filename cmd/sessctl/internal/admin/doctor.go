@@ -35,11 +35,9 @@ With -o json: one object with log, node, checks (name, seen) and findings
 		Example: `sessctl doctor
 sessctl doctor --fix`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, cancel := a.Within(cmd, cli.Forever)
-			defer cancel()
+		RunE: a.Run(cli.Forever, func(ctx context.Context, _ []string) error {
 			return a.doctor(ctx, fix)
-		},
+		}),
 	}
 	cmd.Flags().BoolVar(&fix, "fix", false, "repair what can be repaired safely")
 	return cmd

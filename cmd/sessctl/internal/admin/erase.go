@@ -41,14 +41,12 @@ late); with --yes also log, removed (records, snapshots, rows) and remains.`,
 		Example: `sessctl erase 019a
 sessctl erase 019a --yes --why "request 4711"`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.Run(cli.Forever, func(ctx context.Context, args []string) error {
 			if f.Yes && strings.TrimSpace(f.why) == "" {
 				return cli.Usagef("--why is missing: the reason, which the log stores")
 			}
-			ctx, cancel := a.Within(cmd, cli.Forever)
-			defer cancel()
 			return a.erase(ctx, args[0], f)
-		},
+		}),
 	}
 	cli.WhyFlag(cmd, &f.why)
 	f.Add(a.App, cmd)

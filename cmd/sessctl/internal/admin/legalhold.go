@@ -24,20 +24,18 @@ object for each session with session and held (by, host, time, why).`,
 		Example: `sessctl legal-hold 019a --why "audit 2026"
 sessctl legal-hold --release 019a --why "settled"`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.Run(cli.Short, func(ctx context.Context, args []string) error {
 			switch {
 			case len(args) == 0 && (f.release || f.why != ""):
 				return cli.Usagef("SESSION is missing")
 			case len(args) == 1 && strings.TrimSpace(f.why) == "":
 				return cli.Usagef("--why is missing: the reason, which the log stores")
 			}
-			ctx, cancel := a.Within(cmd, cli.Short)
-			defer cancel()
 			if len(args) == 0 {
 				return a.holds(ctx)
 			}
 			return a.holdSession(ctx, args[0], f)
-		},
+		}),
 	}
 	cli.WhyFlag(cmd, &f.why)
 	cmd.Flags().BoolVar(&f.release, "release", false, "end the hold")

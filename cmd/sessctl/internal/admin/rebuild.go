@@ -24,11 +24,9 @@ With -o json: one object with node, sessions, shards, messages and done.`,
 		Example: `sessctl rebuild
 sessctl rebuild --yes`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, cancel := a.Within(cmd, cli.Forever)
-			defer cancel()
+		RunE: a.Run(cli.Forever, func(ctx context.Context, _ []string) error {
 			return a.rebuild(ctx, f.Yes)
-		},
+		}),
 	}
 	f.Add(a.App, cmd)
 	return cmd

@@ -34,14 +34,12 @@ remains.`,
 		Example: `sessctl redact 019a a1b2c3d4
 sessctl redact 019a a1b2c3d4 --yes --why "a key"`,
 		Args: cobra.MinimumNArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.Run(cli.Forever, func(ctx context.Context, args []string) error {
 			if f.Yes && strings.TrimSpace(f.why) == "" {
 				return cli.Usagef("--why is missing: the reason, which the log stores")
 			}
-			ctx, cancel := a.Within(cmd, cli.Forever)
-			defer cancel()
 			return a.redact(ctx, args[0], args[1:], f)
-		},
+		}),
 	}
 	cli.WhyFlag(cmd, &f.why)
 	cmd.Flags().StringVar(&f.with, "with", "", "the replacement `TEXT` (default \"[redacted]\")")

@@ -65,15 +65,13 @@ erase, why, last) and more.`,
 		Example: `sessctl retention plan --older-than 90d --unless-tag keep
 sessctl retention plan --policy policy.yaml -o json >plan.json`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: a.Run(cli.Forever, func(ctx context.Context, _ []string) error {
 			p, err := f.policy()
 			if err != nil {
 				return err
 			}
-			ctx, cancel := a.Within(cmd, cli.Forever)
-			defer cancel()
 			return a.retentionPlan(ctx, p)
-		},
+		}),
 	}
 	cmd.Flags().StringVar(&f.file, "policy", "", "read the policy from `FILE` instead of the other flags")
 	cmd.Flags().StringVar(&f.OlderThan, "older-than", "", "sessions not modified for this `TIME`, such as 24h or 90d")
@@ -101,14 +99,12 @@ With -o json: one object with plan, done (how many) and outcomes: the items of t
 plan with done (true or false) and left, which says why.`,
 		Example: "sessctl retention apply plan.json",
 		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.Run(cli.Forever, func(ctx context.Context, args []string) error {
 			if strings.TrimSpace(why) == "" {
 				return cli.Usagef("--why is missing: the reason, which the log stores")
 			}
-			ctx, cancel := a.Within(cmd, cli.Forever)
-			defer cancel()
 			return a.retentionApply(ctx, args[0], why)
-		},
+		}),
 	}
 	cli.WhyFlag(cmd, &why)
 	return cmd

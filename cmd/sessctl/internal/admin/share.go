@@ -49,9 +49,7 @@ a token; with --list a list of tokens, whose prefix is the session.`,
 sessctl share 019a --until e41b --expires 1d
 sessctl share --revoke k3jx7w2m4aqz`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, cancel := a.Within(cmd, cli.Forever)
-			defer cancel()
+		RunE: a.Run(cli.Forever, func(ctx context.Context, args []string) error {
 			switch {
 			case f.revoke != "":
 				return a.unshare(ctx, f)
@@ -61,7 +59,7 @@ sessctl share --revoke k3jx7w2m4aqz`,
 				return cli.Usagef("no session given")
 			}
 			return a.share(ctx, args[0], f)
-		},
+		}),
 	}
 	f.Add(a.App, cmd)
 	fl := cmd.Flags()

@@ -38,11 +38,9 @@ of sessions in the trash only this node still remembers (pending).`,
 		Example: `sessctl status
 sessctl status -o json`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, cancel := a.Within(cmd, cli.Short)
-			defer cancel()
+		RunE: a.Run(cli.Short, func(ctx context.Context, _ []string) error {
 			return a.status(ctx)
-		},
+		}),
 	}
 }
 

@@ -61,11 +61,9 @@ prefix, limits, by, created and expires.`,
 		Example: `sessctl token create ann --scope write
 sessctl token create ci --scope read --prefix ci- --expires 720h`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, cancel := a.Within(cmd, cli.Short)
-			defer cancel()
+		RunE: a.Run(cli.Short, func(ctx context.Context, args []string) error {
 			return a.tokenCreate(ctx, args[0], f)
-		},
+		}),
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.scope, "scope", "read", "the `SCOPE`: read, write or admin")
@@ -137,9 +135,7 @@ With -o json: a list with an object for each: id, name, scope, prefix, limits
 previous secret is valid, too) and used.`,
 		Example: "sessctl token ls",
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, cancel := a.Within(cmd, cli.Short)
-			defer cancel()
+		RunE: a.Run(cli.Short, func(ctx context.Context, _ []string) error {
 			node, err := a.Client()
 			if err != nil {
 				return err
@@ -149,7 +145,7 @@ previous secret is valid, too) and used.`,
 				return err
 			}
 			return a.Print(cli.NotNil(list), func() error { return a.printTokens(list) })
-		},
+		}),
 	}
 }
 
@@ -228,15 +224,13 @@ func (a app) tokenVerb(do func(context.Context, *client.Client, access.Token, ap
 	var why string
 	cmd := &cobra.Command{
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, cancel := a.Within(cmd, cli.Short)
-			defer cancel()
+		RunE: a.Run(cli.Short, func(ctx context.Context, args []string) error {
 			node, t, err := a.tokenNamed(ctx, args[0])
 			if err != nil {
 				return err
 			}
 			return do(ctx, node, t, a.Notice(why))
-		},
+		}),
 	}
 	cli.WhyFlag(cmd, &why)
 	return cmd
@@ -281,9 +275,7 @@ With -o json: one object with log, node, token (its name and id; absent if the
 node requires no token), scope, prefix and limits.`,
 		Example: "sessctl token check",
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, cancel := a.Within(cmd, cli.Short)
-			defer cancel()
+		RunE: a.Run(cli.Short, func(ctx context.Context, _ []string) error {
 			node, err := a.Client()
 			if err != nil {
 				return err
@@ -300,6 +292,6 @@ node requires no token), scope, prefix and limits.`,
 				}
 				return a.Printf("%s\nscope %s, %s of log %s; limits: %s", who, me.Scope, sessions, me.Log, limitsText(me.Limits))
 			})
-		},
+		}),
 	}
 }

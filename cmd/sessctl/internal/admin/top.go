@@ -16,6 +16,7 @@ import (
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/retry"
 	"github.com/sesslog/sesslog/session"
 	"github.com/sesslog/sesslog/session/catalog"
 )
@@ -132,10 +133,8 @@ func (a app) top(ctx context.Context, f topFlags) error {
 		}
 	}
 	for shown := 0; f.times == 0 || shown < f.times; shown++ {
-		select {
-		case <-time.After(f.every):
-		case <-ctx.Done():
-			return interrupted(ctx.Err(), shown)
+		if err := retry.Wait(ctx, f.every); err != nil {
+			return interrupted(err, shown)
 		}
 		now, err := a.look(ctx, node)
 		if err != nil && ctx.Err() != nil {

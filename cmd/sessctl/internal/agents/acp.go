@@ -41,11 +41,9 @@ sessctl acp -- npx @agentclientprotocol/claude-agent-acp`,
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, cancel := a.Within(cmd, cli.Forever)
-			defer cancel()
+		RunE: a.Run(cli.Forever, func(ctx context.Context, args []string) error {
 			return a.acp(ctx, args, takeOver)
-		},
+		}),
 	}
 	cmd.Flags().BoolVar(&takeOver, "take-over", false, "load sessions that another active writer holds")
 	a.SecretsFlag(cmd)

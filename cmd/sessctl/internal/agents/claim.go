@@ -87,7 +87,7 @@ func (a app) claim(ctx context.Context, arg string, f claimFlags) error {
 		c, err = api.Claimed{Claim: *holder, Head: f.Head}, nil // an earlier claim of this host
 	}
 	if errors.Is(err, core.ErrFenced) {
-		return cli.Hintf(err, "take it over with: sessctl claim --take-over%s %s", cli.HeadArg(f.Head), id)
+		return cli.Hintf(err, "take it over with: sessctl claim --take-over%s %s", agent.HeadFlag(f.Head), id)
 	}
 	if err != nil {
 		return err

@@ -25,7 +25,7 @@ func (a app) hold(ctx context.Context, node *client.Client, id core.SessionID, c
 	announcer.Drop(last, c.Writer)
 	if lost == nil {
 		if err := node.Release(last, string(id), c.Head, c.Writer); err != nil {
-			return cli.Hintf(err, "the claim remains; release it with: sessctl release%s %s", cli.HeadArg(c.Head), id)
+			return cli.Hintf(err, "the claim remains; release it with: sessctl release%s %s", agent.HeadFlag(c.Head), id)
 		}
 	}
 	if err := a.Claims().Forget(id, c.Head, c.Writer); err != nil {

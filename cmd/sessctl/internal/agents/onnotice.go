@@ -15,6 +15,7 @@ import (
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/retry"
 	"github.com/sesslog/sesslog/session/catalog"
 	"github.com/sesslog/sesslog/session/notice"
 )
@@ -52,7 +53,7 @@ func (a app) onNotice(ctx context.Context, node *client.Client, command string) 
 		if err := w.follow(ctx); err != nil && !errors.Is(err, core.ErrLost) && ctx.Err() == nil {
 			a.Notef("notices cannot be read, retrying: %v", err)
 		}
-		_ = pause(ctx, settle)
+		_ = retry.Wait(ctx, settle)
 	}
 }
 
@@ -100,7 +101,7 @@ func (w *noticeWatcher) change(ctx context.Context, c api.RowChange) {
 			continue
 		}
 		go func() {
-			if pause(ctx, settle) == nil && w.stillWaits(n) {
+			if retry.Wait(ctx, settle) == nil && w.stillWaits(n) {
 				w.enqueue(n)
 			}
 		}()
@@ -133,7 +134,7 @@ func (w *noticeWatcher) runCommands(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		_ = pause(ctx, noticePause)
+		_ = retry.Wait(ctx, noticePause)
 	}
 }
 
@@ -152,16 +153,4 @@ func (w *noticeWatcher) run(ctx context.Context, n notice.Notice) error {
 	}
 	cmd.WaitDelay = time.Second // its children may keep its output open
 	return cmd.Run()
-}
-
-// pause waits, and returns an error if ctx ends meanwhile.
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

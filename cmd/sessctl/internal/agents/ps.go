@@ -31,11 +31,9 @@ holds, a list with session, head and writer; more, how many it holds beyond that
 list.`,
 		Example: "sessctl ps",
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, cancel := a.Within(cmd, cli.Short)
-			defer cancel()
+		RunE: a.Run(cli.Short, func(ctx context.Context, _ []string) error {
 			return a.ps(ctx)
-		},
+		}),
 	}
 }
 

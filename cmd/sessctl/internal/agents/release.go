@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sesslog/sesslog/agent"
+	"github.com/sesslog/sesslog/agent/follow"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
 )
@@ -24,14 +24,12 @@ With -o json: one object with session, head and writer, and holder if another
 writer holds the head.`,
 		Example: "sessctl release 019a",
 		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.Run(cli.Short, func(ctx context.Context, args []string) error {
 			if err := w.Check(); err != nil {
 				return err
 			}
-			ctx, cancel := a.Within(cmd, cli.Short)
-			defer cancel()
 			return a.release(ctx, args[0], w)
-		},
+		}),
 	}
 	cmd.Flags().StringVar(&w.Head, "head", core.MainHead, "release the head `NAME`")
 	cmd.Flags().StringVar(&w.Writer, "writer", "", "release the claim of the writer `ID` (SESS_WRITER; default the claim this host remembers)")
@@ -71,7 +69,7 @@ func (a app) release(ctx context.Context, arg string, w cli.WriterFlags) error {
 	done := released{Session: id, Head: w.Head, Writer: v.Writer}
 	hs, err := node.Heads(ctx, string(id))
 	if err == nil {
-		done.Holder = agent.HeadHolder(hs, w.Head)
+		done.Holder = follow.HeadHolder(hs, w.Head)
 	}
 	return a.Print(done, func() error {
 		switch {

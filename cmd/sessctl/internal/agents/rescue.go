@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -72,12 +73,10 @@ copy, or join).`,
 sessctl rescue --repair 7f3c
 sessctl rescue --dir ./backup/projects -o json`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, cancel := a.Within(cmd, cli.Forever)
-			defer cancel()
+		RunE: a.Run(cli.Forever, func(ctx context.Context, args []string) error {
 			f.text = strings.Join(args, "")
 			return a.rescue(ctx, f)
-		},
+		}),
 	}
 	cmd.Flags().StringVar(&f.dir, "dir", "", "read the files in and below `DIR`")
 	cmd.Flags().StringVar(&f.to, "to", "", "write repaired copies to `DIR`")
@@ -232,10 +231,7 @@ func repaired(files map[string][]byte, x *optional.Examination) map[string][]byt
 	if files[x.File] == nil && x.Copy != nil {
 		return map[string][]byte{x.File: x.Copy}
 	}
-	out := map[string][]byte{}
-	for path, data := range files {
-		out[path] = data
-	}
+	out := maps.Clone(files)
 	out[x.File] = append(bytes.Clone(files[x.File]), x.Append...)
 	if x.Copy != nil {
 		out[x.File] = x.Copy

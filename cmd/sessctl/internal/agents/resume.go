@@ -104,14 +104,12 @@ sessctl resume 019a --no-start`,
 			f.args = args
 			return cobra.MaximumNArgs(1)(cmd, args)
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: a.Run(cli.Forever, func(ctx context.Context, _ []string) error {
 			if err := f.check(); err != nil {
 				return err
 			}
-			ctx, cancel := a.Within(cmd, cli.Forever)
-			defer cancel()
 			return a.resume(ctx, f)
-		},
+		}),
 	}
 	addClaimFlags(cmd, &f.ClaimOptions)
 	cmd.Flags().StringVar(&f.as, "as", "", "hand the session to another `AGENT`: convert it first, and resume the result")
@@ -246,7 +244,7 @@ func (a app) printLocal(r *agent.Resumed) error {
 		where := "they are in the log now, and the file continues after them"
 		if r.Imported.Head != r.Head {
 			where = "the session continued without them, so they are on the head " + cli.Plain(r.Imported.Head) +
-				" now; to continue with them instead: sessctl resume" + cli.HeadArg(r.Imported.Head) + " " + string(r.ID)
+				" now; to continue with them instead: sessctl resume" + agent.HeadFlag(r.Imported.Head) + " " + string(r.ID)
 			if r.Imported.Head == core.MainHead {
 				where = "they are on the head main now; to continue with them instead: sessctl resume " + string(r.ID)
 			}
@@ -310,5 +308,5 @@ func (a app) noteNext(r *agent.Resumed) {
 	if args != nil {
 		a.Notef("start the agent on it with: %ssessctl run -- %s", cd, shellWords(append([]string{r.Dialect}, args...)))
 	}
-	a.Notef("release the head with: sessctl release%s %s", cli.HeadArg(r.Claim.Head), r.ID)
+	a.Notef("release the head with: sessctl release%s %s", agent.HeadFlag(r.Claim.Head), r.ID)
 }

@@ -169,7 +169,7 @@ func (a app) printRun(name string, report agent.RunReport) {
 // earlierText says what became of lines that an earlier run did not store.
 func (a app) earlierText(r agent.Result) string {
 	lines := cli.Count(r.Stored, "line", "lines")
-	resume := "sessctl resume" + cli.HeadArg(r.Head) + " " + string(r.Session)
+	resume := "sessctl resume" + agent.HeadFlag(r.Head) + " " + string(r.Session)
 	switch {
 	case r.Error != "":
 		return fmt.Sprintf("an earlier run has left lines of session %s in %s that are not in the log: %s", r.Session, r.Path, r.Error)
@@ -181,7 +181,7 @@ func (a app) earlierText(r agent.Result) string {
 }
 
 func (a app) resultText(r agent.Result) string {
-	resume := "sessctl resume" + cli.HeadArg(r.Head) + " " + string(r.Session)
+	resume := "sessctl resume" + agent.HeadFlag(r.Head) + " " + string(r.Session)
 	holder := "another writer"
 	if r.Holder != nil {
 		holder = a.ClaimText(r.Holder)

@@ -61,7 +61,7 @@ text.`,
 sessctl watch --once ~/.pi/agent/sessions
 sessctl watch --on-notice 'notify-send -- "$SESS_NOTICE_TEXT"'
 sessctl service install watch`,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.Run(cli.Forever, func(ctx context.Context, args []string) error {
 			if f.once && f.onNotice != "" {
 				return cli.Usagef("--on-notice does not go with --once, which ends at once")
 			}
@@ -69,11 +69,9 @@ sessctl service install watch`,
 			if err != nil {
 				return err
 			}
-			ctx, cancel := a.Within(cmd, cli.Forever)
-			defer cancel()
 			staySmall()
 			return a.watch(ctx, roots, f)
-		},
+		}),
 	}
 	cmd.Flags().StringVar(&f.state, "state", "", "keep the state in `DIR` (default below $XDG_STATE_HOME)")
 	a.SecretsFlag(cmd)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/retry"
 )
 
 // Retry calls f until the outcome is known or ctx ends. Use it only for idempotent
@@ -13,13 +14,8 @@ import (
 func Retry[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	for {
 		out, err := f()
-		if !errors.Is(err, core.ErrUncertain) {
+		if !errors.Is(err, core.ErrUncertain) || retry.Wait(ctx, 300*time.Millisecond) != nil {
 			return out, err
-		}
-		select {
-		case <-ctx.Done():
-			return out, err
-		case <-time.After(300 * time.Millisecond):
 		}
 	}
 }

@@ -126,7 +126,8 @@ func (a *App) NoteSkipped(f *SessionFile) {
 	}
 }
 
-func hasEntry(es []core.Entry, id string) bool {
+// HasEntry reports whether es has an entry with that id.
+func HasEntry(es []core.Entry, id string) bool {
 	return slices.ContainsFunc(es, func(e core.Entry) bool { return e.ID == id })
 }
 
@@ -138,7 +139,7 @@ func (f *SessionFile) View(v ViewFlags) (core.Leaf, error) {
 	switch v.leaf {
 	case "":
 		leaf := f.Rules.Leaf(f.Entries)
-		if id, named := leaf.ID(); named && !hasEntry(f.Entries, id) { // Operator's leaf entries can name missing entries
+		if id, named := leaf.ID(); named && !HasEntry(f.Entries, id) { // Operator's leaf entries can name missing entries
 			leaf = core.NoLeaf
 		}
 		return leaf, nil

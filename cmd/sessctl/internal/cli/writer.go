@@ -91,23 +91,15 @@ func (a *App) ExplainFenced(w writer, err error) error {
 		if holder == nil {
 			return err
 		}
-		return Hintf(err, "take it over with: sessctl claim --take-over%s %s, or, if its agent has branches, write to a separate head with: --head NAME", HeadArg(w.head), w.session)
+		return Hintf(err, "take it over with: sessctl claim --take-over%s %s, or, if its agent has branches, write to a separate head with: --head NAME", agent.HeadFlag(w.head), w.session)
 	}
 	if e := a.Claims().Forget(w.session, w.head, w.Writer); e != nil {
 		a.Notef("%v", e)
 	}
 	if holder == nil {
 		return Hintf(fmt.Errorf("the claim of this host on head %q ended, and no writer holds it now%w", w.head, hint.Silent(err)),
-			"retry without a claim, or claim it again with: sessctl claim%s %s", HeadArg(w.head), w.session)
+			"retry without a claim, or claim it again with: sessctl claim%s %s", agent.HeadFlag(w.head), w.session)
 	}
 	return Hintf(fmt.Errorf("the claim of this host on head %q ended: it is held now by %s%w", w.head, holder, hint.Silent(err)),
-		"take it back with: sessctl resume%s %s, or: sessctl claim --take-over%s %s", HeadArg(w.head), w.session, HeadArg(w.head), w.session)
-}
-
-// HeadArg returns the flag --head for head, or "" for main.
-func HeadArg(head string) string {
-	if head == "" || head == core.MainHead {
-		return ""
-	}
-	return " --head " + head
+		"take it back with: sessctl resume%s %s, or: sessctl claim --take-over%s %s", agent.HeadFlag(w.head), w.session, agent.HeadFlag(w.head), w.session)
 }

@@ -39,7 +39,7 @@ and others), time, and entry, or body for kinds without entries.`,
 		Example: `sessctl attach 019a
 sessctl attach 019a --last 20`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.Run(cli.Forever, func(ctx context.Context, args []string) error {
 			if f.last < 0 {
 				return cli.Usagef("--last is below 0")
 			}
@@ -48,14 +48,12 @@ sessctl attach 019a --last 20`,
 					return err
 				}
 			}
-			ctx, cancel := a.Within(cmd, cli.Forever)
-			defer cancel()
 			err := a.attach(ctx, args[0], f)
 			if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil {
 				return nil
 			}
 			return err
-		},
+		}),
 	}
 	cmd.Flags().IntVarP(&f.last, "last", "n", 5, "begin with the last `N` turns, each a prompt and its answers")
 	cmd.Flags().StringVar(&f.head, "head", "", "show only the head `NAME` (default the last turns of main, then writes to every head)")

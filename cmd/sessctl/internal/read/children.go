@@ -22,15 +22,13 @@ With -o json: a list of the entries, byte-identical.`,
 		Example: `sessctl children 019a
 sessctl children 019a a1b2c3d4`,
 		Args: cobra.RangeArgs(1, 2),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.Run(cli.Short, func(ctx context.Context, args []string) error {
 			of := ""
 			if len(args) > 1 {
 				of = args[1]
 			}
-			ctx, cancel := a.Within(cmd, cli.Short)
-			defer cancel()
 			return a.children(ctx, args[0], of)
-		},
+		}),
 	}
 }
 
@@ -59,17 +57,8 @@ func (a app) children(ctx context.Context, arg, of string) error {
 }
 
 func fileChildren(f *cli.SessionFile, of string, add func([]byte) error) error {
-	if of != "" && !hasEntry(f.Entries, of) {
+	if of != "" && !cli.HasEntry(f.Entries, of) {
 		return fmt.Errorf("entry %.128q: %w", of, core.ErrNotFound)
 	}
 	return addLines(tree.Children(f.Rules, f.Entries, of), add)
-}
-
-func hasEntry(es []core.Entry, id string) bool {
-	for i := range es {
-		if es[i].ID == id {
-			return true
-		}
-	}
-	return false
 }

@@ -34,7 +34,7 @@ no result).`,
 sessctl diff 019a 019b
 sessctl diff 019a --files`,
 		Args: cobra.RangeArgs(1, 2),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.Run(cli.Forever, func(ctx context.Context, args []string) error {
 			if err := v.Check(); err != nil {
 				return err
 			}
@@ -44,13 +44,11 @@ sessctl diff 019a --files`,
 			if len(args) == 1 && with == "" && !files {
 				return cli.Usagef("diff of one session requires --with or --files")
 			}
-			ctx, cancel := a.Within(cmd, cli.Forever)
-			defer cancel()
 			if files {
 				return a.edits(ctx, args[0], v)
 			}
 			return a.diff(ctx, args[0], args[len(args)-1], v, cli.HeadView(with))
-		},
+		}),
 	}
 	v.Add(cmd)
 	cmd.Flags().StringVar(&with, "with", "", "the head `NAME` of the second path (default main of the other session)")

@@ -28,14 +28,12 @@ With -o json: a list of the entries, byte-identical.`,
 		Example: `sessctl entries 019a
 sessctl entries --path ~/.pi/agent/sessions/proj/2026.jsonl`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.Run(cli.Forever, func(ctx context.Context, args []string) error {
 			if err := v.Check(); err != nil {
 				return err
 			}
-			ctx, cancel := a.Within(cmd, cli.Forever)
-			defer cancel()
 			return a.entries(ctx, args[0], path || v.Given(), v, custom)
-		},
+		}),
 	}
 	cmd.Flags().BoolVar(&path, "path", false, "print only the entries from the root to the leaf")
 	cmd.Flags().StringVar(&custom, "custom", "", "print only the entries that an extension added under `NAME`")

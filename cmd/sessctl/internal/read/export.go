@@ -42,9 +42,7 @@ sessctl export 019a --as omp --out for-omp.jsonl
 sessctl export 019a --as html --out session.html
 sessctl export 019a --home ~/.claude --cwd ~/work`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, cancel := a.Within(cmd, cli.Forever)
-			defer cancel()
+		RunE: a.Run(cli.Forever, func(ctx context.Context, args []string) error {
 			if err := f.check(); err != nil {
 				return err
 			}
@@ -61,7 +59,7 @@ sessctl export 019a --home ~/.claude --cwd ~/work`,
 				return a.exportHome(ctx, args[0], f)
 			}
 			return a.export(ctx, args[0], f)
-		},
+		}),
 	}
 	f.Add(cmd)
 	cmd.Flags().StringVar(&f.home, "home", "", "write all files of the session below `DIR`, as the agent keeps them below its home")

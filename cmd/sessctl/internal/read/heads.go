@@ -26,11 +26,9 @@ with main), ahead and behind; and more, the number of heads beyond the first
 thousand.`,
 		Example: "sessctl heads 019a",
 		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, cancel := a.Within(cmd, cli.Short)
-			defer cancel()
+		RunE: a.Run(cli.Short, func(ctx context.Context, args []string) error {
 			return a.heads(ctx, args[0])
-		},
+		}),
 	}
 }
 

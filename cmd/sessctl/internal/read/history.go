@@ -27,15 +27,13 @@ words around the first match), and cut if the prompt is longer than the 64 KiB
 that are kept.`,
 		Example: `sessctl history
 sessctl history flaky test`,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.Run(cli.Short, func(ctx context.Context, args []string) error {
 			f.words = strings.Join(args, " ")
 			if f.limit < 0 {
 				return cli.Usagef("--limit %d is below 0", f.limit)
 			}
-			ctx, cancel := a.Within(cmd, cli.Short)
-			defer cancel()
 			return a.history(ctx, f)
-		},
+		}),
 	}
 	cmd.Flags().StringVar(&f.cwd, "cwd", "", "only prompts from this `DIR`")
 	cmd.Flags().StringVar(&f.session, "session", "", "only prompts of this `SESSION`")

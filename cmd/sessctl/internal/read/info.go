@@ -41,14 +41,12 @@ that are not entries.`,
 		Example: `sessctl info 019a
 sessctl info ~/.pi/agent/sessions/proj/2026.jsonl`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.Run(cli.Short, func(ctx context.Context, args []string) error {
 			if err := p.check(); err != nil {
 				return err
 			}
-			ctx, cancel := a.Within(cmd, cli.Short)
-			defer cancel()
 			return a.info(ctx, args[0], p)
-		},
+		}),
 	}
 	p.add(cmd)
 	a.Demand.Add(cmd)

@@ -41,9 +41,7 @@ of OpenRath.`,
 		Example: `sessctl lineage
 sessctl lineage 019a --direction ancestors`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, cancel := a.Within(cmd, cli.Short)
-			defer cancel()
+		RunE: a.Run(cli.Short, func(ctx context.Context, args []string) error {
 			arg := ""
 			if len(args) > 0 {
 				if arg = args[0]; arg == "" {
@@ -51,7 +49,7 @@ sessctl lineage 019a --direction ancestors`,
 				}
 			}
 			return a.lineage(ctx, arg, f)
-		},
+		}),
 	}
 	f.Add(cmd)
 	cmd.Flags().BoolVar(&f.jsonl, "jsonl", false, "write lines in the export format of OpenRath")

@@ -1,6 +1,7 @@
 package read
 
 import (
+	"context"
 	"errors"
 	"io"
 	"runtime/debug"
@@ -28,20 +29,18 @@ scope read, with a session prefix if it must not see everything.`,
 		Example: `claude mcp add sesslog -- sessctl mcp
 codex mcp add sesslog -- sessctl mcp`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: a.Run(cli.Forever, func(ctx context.Context, _ []string) error {
 			node, err := a.Client()
 			if err != nil {
 				return err
 			}
-			ctx, cancel := a.Within(cmd, cli.Forever)
-			defer cancel()
 			pipe := &mcp.IOTransport{Reader: io.NopCloser(a.Stdin), Writer: noClose{a.Stdout}}
 			err = mcpserver.New(ctx, node, version()).Run(ctx, pipe)
 			if errors.Is(err, io.EOF) || ctx.Err() != nil {
 				return nil
 			}
 			return err
-		},
+		}),
 	}
 }
 

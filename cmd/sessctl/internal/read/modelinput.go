@@ -32,14 +32,12 @@ With -o json: exactly the object that the agent's own context builder returns
 		Example: `sessctl model-input 019a
 sessctl model-input 019a --profile pi@1.5 -o json`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.Run(cli.Short, func(ctx context.Context, args []string) error {
 			if err := cmp.Or(v.Check(), p.check()); err != nil {
 				return err
 			}
-			ctx, cancel := a.Within(cmd, cli.Short)
-			defer cancel()
 			return a.context(ctx, args[0], v, p)
-		},
+		}),
 	}
 	v.Add(cmd)
 	p.add(cmd)

@@ -32,15 +32,13 @@ dialect.`,
 		Example: `sessctl search flaky test
 sessctl search '"exactly this"' --since 7d`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.Run(cli.Short, func(ctx context.Context, args []string) error {
 			f.text = strings.Join(args, " ")
 			if f.limit < 0 {
 				return cli.Usagef("--limit %d is below 0", f.limit)
 			}
-			ctx, cancel := a.Within(cmd, cli.Short)
-			defer cancel()
 			return a.search(ctx, f)
-		},
+		}),
 	}
 	f.filter.Add(cmd)
 	cmd.Flags().StringVar(&f.session, "session", "", "only entries of this `SESSION`")

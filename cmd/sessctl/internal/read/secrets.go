@@ -38,13 +38,11 @@ rule.`,
 		Example: `sessctl secrets 019a
 sessctl secrets ~/.claude ~/.pi`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.Run(cli.Forever, func(ctx context.Context, args []string) error {
 			rules, err := a.SecretRules()
 			if err != nil {
 				return err
 			}
-			ctx, cancel := a.Within(cmd, cli.Forever)
-			defer cancel()
 			s := &secretSearch{a: a, rules: rules}
 			for _, arg := range args {
 				if err := s.search(ctx, arg); err != nil {
@@ -55,7 +53,7 @@ sessctl secrets ~/.claude ~/.pi`,
 				return cli.Reported{Exit: cli.ExitDamaged}
 			}
 			return a.noSecrets()
-		},
+		}),
 	}
 	a.Demand.Add(cmd)
 	return cmd

@@ -29,14 +29,12 @@ OTEL_RESOURCE_ATTRIBUTES hold, too. With -o json: one object with spans and turn
 		Example: `OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318 sessctl trace 019a
 sessctl trace 019a --head review --content`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.Run(cli.Forever, func(ctx context.Context, args []string) error {
 			if err := v.Check(); err != nil {
 				return err
 			}
-			ctx, cancel := a.Within(cmd, cli.Forever)
-			defer cancel()
 			return a.trace(ctx, args[0], v, content)
-		},
+		}),
 	}
 	v.Add(cmd)
 	cmd.Flags().BoolVar(&content, "content", false, "send what was said, and the arguments and results of calls")

@@ -37,14 +37,12 @@ and label and labelTimestamp if there is one.`,
 sessctl tree 019a --all
 sessctl tree session.jsonl`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.Run(cli.Short, func(ctx context.Context, args []string) error {
 			if err := p.check(); err != nil {
 				return err
 			}
-			ctx, cancel := a.Within(cmd, cli.Short)
-			defer cancel()
 			return a.tree(ctx, args[0], p, all)
-		},
+		}),
 	}
 	cmd.Flags().BoolVarP(&all, "all", "a", false, "show every entry")
 	p.add(cmd)

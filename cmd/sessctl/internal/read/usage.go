@@ -43,14 +43,12 @@ cursor.`,
 sessctl usage 019a --head review
 sessctl usage ~/.pi/agent/sessions/proj/2026.jsonl`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.Run(cli.Short, func(ctx context.Context, args []string) error {
 			if err := v.Check(); err != nil {
 				return err
 			}
-			ctx, cancel := a.Within(cmd, cli.Short)
-			defer cancel()
 			return a.usage(ctx, args[0], v, prices)
-		},
+		}),
 	}
 	v.Add(cmd)
 	cmd.Flags().StringVar(&prices, "prices", "", "estimate costs with the prices in `FILE`, in addition to those that sessctl lists")

@@ -26,14 +26,12 @@ With -o json: one object with id and cursor.`,
 		Example: `sessctl fork 019a
 sessctl fork 019a --at a1b2c3d4`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.Run(cli.Short, func(ctx context.Context, args []string) error {
 			if r.Whole && (r.At != "" || r.Branched) {
 				return cli.Usagef("--whole excludes --at and --branched")
 			}
-			ctx, cancel := a.Within(cmd, cli.Short)
-			defer cancel()
 			return a.fork(ctx, args[0], r)
-		},
+		}),
 	}
 	cmd.Flags().StringVar(&r.At, "at", "", "the last `ENTRY` to copy, or null for none (default the entry of the head main)")
 	cmd.Flags().BoolVar(&r.Whole, "whole", false, "copy all entries")

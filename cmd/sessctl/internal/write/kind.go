@@ -109,10 +109,8 @@ func (k *kindFlags) item() (item.Item, error) {
 			it.Target = ""
 		}
 	}
-	for _, kind := range kinds {
-		if it.Kind == kind {
-			return it, nil
-		}
+	if slices.Contains(kinds, it.Kind) {
+		return it, nil
 	}
 	return it, cli.Usagef("--kind %.128q is not one of %s", k.kind, kindNames())
 }

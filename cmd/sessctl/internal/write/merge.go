@@ -33,11 +33,9 @@ compaction, hidden.`,
 		Example: `sessctl merge 019a 019b
 sessctl merge 019a 019a@experiment`,
 		Args: cobra.ExactArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, cancel := a.Within(cmd, cli.Short)
-			defer cancel()
+		RunE: a.Run(cli.Short, func(ctx context.Context, args []string) error {
 			return a.merge(ctx, args[0], args[1], r)
-		},
+		}),
 	}
 	cmd.Flags().StringVar(&r.ID, "id", "", "call the new session `ID` (default a generated one)")
 	cmd.Flags().StringVar(&r.CWD, "cwd", "", "the working `DIR` of the new session (default that of SESSION)")

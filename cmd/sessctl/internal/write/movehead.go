@@ -31,14 +31,12 @@ and cursor.`,
 		Example: `sessctl move-head 019a a1b2c3d4
 sessctl move-head 019a a1b2c3d4 --head experiment`,
 		Args: cobra.RangeArgs(1, 2),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.Run(cli.Short, func(ctx context.Context, args []string) error {
 			if err := f.check(args[1:]); err != nil {
 				return err
 			}
-			ctx, cancel := a.Within(cmd, cli.Short)
-			defer cancel()
 			return a.branch(ctx, args[0], f)
-		},
+		}),
 	}
 	cmd.Flags().StringVar(&f.at, "at", "", "the `ENTRY` to move to, or null for before all entries; the same as the argument")
 	cmd.Flags().StringVar(&f.summary, "summary", "", "the `TEXT` that summarizes the abandoned branch")

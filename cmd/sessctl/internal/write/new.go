@@ -41,14 +41,12 @@ With -o json: one object with id and cursor.`,
 		Example: `sessctl new
 sessctl new --continue`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: a.Run(cli.Short, func(ctx context.Context, _ []string) error {
 			if goOn && (c.ID != "" || len(parents) > 0) {
 				return cli.Usagef("--continue excludes --id and --parent")
 			}
-			ctx, cancel := a.Within(cmd, cli.Short)
-			defer cancel()
 			return a.create(ctx, c, parents, kind, goOn)
-		},
+		}),
 	}
 	cmd.Flags().StringVar(&c.ID, "id", "", "call the session `ID` (default a generated one)")
 	cmd.Flags().StringVar(&c.Dialect, "dialect", "", "the `NAME` of the session's agent (default the node's setting)")

@@ -5,9 +5,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/frame"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/dialect/internal/tree"
 	"github.com/sesslog/sesslog/core/display"
@@ -42,7 +42,7 @@ func (Chain) NewLabel(target, label string) []byte { return jsonl.NewLabel(targe
 
 // Tree is the entries that have a place in the tree, each below the one before it.
 func (Chain) Tree(es []core.Entry) []display.TreeNode {
-	own := InTree(es)
+	own := frame.Rows(es)
 	nodes := make([]display.TreeNode, len(own))
 	labels := tree.Labels(es)
 	for i, e := range own {
@@ -62,18 +62,13 @@ func ChainInfo(h core.Header, es []core.Entry) display.Info {
 		Version:   json.RawMessage("null"),
 		SessionID: h.ID,
 		CWD:       h.CWD,
-		Types:     tree.Types(InTree(es)),
+		Types:     tree.Types(frame.Rows(es)),
 		Labels:    tree.LabelTexts(es),
 	}
 	for _, n := range info.Types {
 		info.EntryCount += n
 	}
 	return info
-}
-
-// InTree returns a copy of es without the entries that are aside.
-func InTree(es []core.Entry) []core.Entry {
-	return slices.DeleteFunc(slices.Clone(es), func(e core.Entry) bool { return e.Aside })
 }
 
 // MaxID is the longest id of an agent that is believed.

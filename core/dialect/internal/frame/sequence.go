@@ -2,11 +2,13 @@ package frame
 
 import (
 	"bytes"
+	"encoding/hex"
 	"fmt"
 	"slices"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/display"
+	"github.com/sesslog/sesslog/core/usage"
 )
 
 // Sequence is embedded by dialects whose sessions have no branches: each entry that is
@@ -59,6 +61,27 @@ func (Sequence) Tree(es []core.Entry) []display.TreeNode {
 func Rows(es []core.Entry) []core.Entry {
 	return slices.DeleteFunc(slices.Clone(es), func(e core.Entry) bool { return e.Aside })
 }
+
+// Lines is embedded by dialects of our own, whose sessions are a header and the lines of a
+// sequence.
+type Lines struct{ Sequence }
+
+// EntryID is 16 hex digits.
+func (Lines) EntryID(random [16]byte) string { return hex.EncodeToString(random[:8]) }
+
+// ImageStore is empty: images are part of the lines.
+func (Lines) ImageStore() string { return "" }
+
+// Layout is the header and the entries.
+func (Lines) Layout(h core.Header, es []core.Entry) []core.Entry { return h.Before(es) }
+
+// Meter implements usage.Reporter: sessions report no usage.
+func (Lines) Meter(core.Header) (usage.Meter, []usage.Use) { return noMeter{}, nil }
+
+type noMeter struct{}
+
+// Read implements usage.Meter.
+func (noMeter) Read(core.Entry) []usage.Use { return nil }
 
 // File reads a header line and entry lines of d. Lines that are no entries are skipped.
 func File(d core.Dialect, data []byte, version string) (*core.File, error) {

@@ -235,3 +235,15 @@ func Clip(s string, n int) string {
 	}
 	return s[:n] + "…"
 }
+
+// ArgumentText is args as a model returns them. In an item, text that is not JSON is a
+// JSON string.
+func ArgumentText(args []byte) string {
+	if s, ok := jsjson.Value(args).Text(); ok {
+		return s
+	}
+	if len(args) == 0 {
+		return "{}"
+	}
+	return string(args)
+}

@@ -46,7 +46,7 @@ func fillTidy(e core.Entry, members []Member, values [3]string) core.Entry {
 		}
 	}
 	if len(missing) > 0 {
-		e.Line = insert(e.Line, missing)
+		e.Line = Insert(e.Line, missing)
 		e.Tidy = v[3] == nil // a message is no longer the last member
 	}
 	return e
@@ -57,20 +57,23 @@ const filledSize = 192
 
 var filledMembers = [...]string{"id", "parentId", "timestamp", "message"}
 
-// Complete returns line, one JSON object, with those of the members that it
-// lacks added before its closing brace, or line itself if it lacks none.
+// Complete returns line, one JSON object or null, with those of the members that it
+// lacks added before its closing brace, or line itself if it lacks none or is null.
 func Complete(line []byte, members ...Member) []byte {
 	missing := lacks(line, members)
 	if len(missing) == 0 {
 		return line
 	}
-	return insert(line, missing)
+	return Insert(line, missing)
 }
 
-// insert returns line, one JSON object, with members before its closing brace. They begin
-// with a comma.
-func insert(line, missing []byte) []byte {
+// Insert returns line, one JSON object, with members before its closing brace. They begin
+// with a comma. It returns line itself if line is null.
+func Insert(line, missing []byte) []byte {
 	end := bytes.LastIndexByte(line, '}') // only white space follows it
+	if end < 0 {
+		return line
+	}
 	b := append(make([]byte, 0, len(line)+len(missing)), line[:end]...)
 	if bytes.HasSuffix(bytes.TrimRight(b, " \t\r"), []byte("{")) {
 		missing = missing[1:] // an empty object needs no comma

@@ -1,6 +1,8 @@
 package jsonl
 
 import (
+	"bytes"
+	"encoding/json"
 	"strconv"
 
 	"github.com/sesslog/sesslog/core"
@@ -33,4 +35,16 @@ func NewLabel(target, label string) []byte {
 func AppendMember(b []byte, name, value string) []byte {
 	b = append(append(append(b, `,"`...), name...), `":`...)
 	return jsjson.AppendString(b, value)
+}
+
+// Marshal encodes v without escaping <, > and &, or returns nil if v has a raw value that
+// is not valid.
+func Marshal(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if e.Encode(v) != nil {
+		return nil
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }

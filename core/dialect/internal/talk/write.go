@@ -1,6 +1,7 @@
 package talk
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"strconv"
@@ -74,7 +75,7 @@ func (w *writer) summary(it item.Item) {
 func (w *writer) note(it item.Item) {
 	w.Begin("custom_message")
 	w.Text("customType", it.Type)
-	w.content("content", it.Blocks)
+	w.content(it.Blocks)
 	w.Raw("display", strconv.AppendBool(nil, !it.Hidden))
 	w.Value("details", it.Details)
 }
@@ -92,7 +93,7 @@ func (w *writer) message(it item.Item) {
 		w.result(it.Blocks)
 	default:
 		w.Bytes = append(w.Bytes, `"user"`...)
-		w.content("content", it.Blocks)
+		w.content(it.Blocks)
 	}
 	if ms := date.Parse(it.Time); !math.IsNaN(ms) {
 		w.Raw("timestamp", jsjson.AppendNumber(nil, ms))
@@ -102,10 +103,10 @@ func (w *writer) message(it item.Item) {
 
 func (w *writer) answer(it item.Item) {
 	w.Bytes = append(w.Bytes, `"assistant"`...)
-	w.content("content", it.Blocks)
-	w.Text("api", orUnknown(it.API))
-	w.Text("provider", orUnknown(it.Provider))
-	w.Text("model", orUnknown(it.Model))
+	w.content(it.Blocks)
+	w.Text("api", cmp.Or(it.API, "unknown"))
+	w.Text("provider", cmp.Or(it.Provider, "unknown"))
+	w.Text("model", cmp.Or(it.Model, "unknown"))
 	w.usage(it.Usage)
 	stop := "stop"
 	for name, s := range stops {
@@ -118,13 +119,6 @@ func (w *writer) answer(it item.Item) {
 	}
 	w.Text("stopReason", stop)
 	w.TextIf("errorMessage", it.Error)
-}
-
-func orUnknown(s string) string {
-	if s == "" {
-		return "unknown"
-	}
-	return s
 }
 
 func (w *writer) usage(u *item.Usage) {
@@ -145,15 +139,15 @@ func (w *writer) result(bs []item.Block) {
 	}
 	w.Bytes = append(w.Bytes, `"toolResult"`...)
 	w.Text("toolCallId", r.ID)
-	w.Text("toolName", orUnknown(r.Name))
-	w.content("content", r.Blocks)
+	w.Text("toolName", cmp.Or(r.Name, "unknown"))
+	w.content(r.Blocks)
 	w.Value("details", r.Details)
 	w.Raw("isError", strconv.AppendBool(nil, r.Failed))
 }
 
 // content adds a list of blocks.
-func (w *writer) content(name string, bs []item.Block) {
-	w.Bytes = append(append(append(w.Bytes, `,"`...), name...), `":[`...)
+func (w *writer) content(bs []item.Block) {
+	w.Bytes = append(w.Bytes, `,"content":[`...)
 	some := false
 	for _, b := range bs {
 		mark := len(w.Bytes)
