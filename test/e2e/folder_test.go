@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -24,9 +25,7 @@ func TestImportFolder(t *testing.T) {
 	a.Save(t, dir)
 	b.Save(t, below)
 	for _, name := range []string{"notes.jsonl", ".hidden.jsonl", ".drafts/half.jsonl", "readme.txt"} {
-		if err := os.WriteFile(filepath.Join(below, name), []byte("no session\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.WriteFile(t, filepath.Join(below, name), []byte("no session\n"))
 	}
 	if err := os.Symlink(dir, filepath.Join(below, "round")); err != nil {
 		t.Fatal(err)

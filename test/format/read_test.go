@@ -18,6 +18,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/core/recordio"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -32,21 +33,12 @@ func eachVersion(t *testing.T, test func(t *testing.T, dir string, sessions map[
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			t.Parallel()
 			var sessions map[string]expected
-			if err := json.Unmarshal(read(t, dir, "sessions.json"), &sessions); err != nil {
+			if err := json.Unmarshal(testkit.ReadFile(t, dir, "sessions.json"), &sessions); err != nil {
 				t.Fatal(err)
 			}
 			test(t, dir, sessions)
 		})
 	}
-}
-
-func read(t *testing.T, elem ...string) []byte {
-	t.Helper()
-	b, err := os.ReadFile(filepath.Join(elem...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
 }
 
 func TestRecordsOfEachVersionFoldToSameSession(t *testing.T) {
@@ -71,7 +63,7 @@ func TestRecordsOfEachVersionFoldToSameSession(t *testing.T) {
 			if len(s.Blobs()) > 0 || w.State != "live" {
 				continue // its canonical JSONL has references instead of images
 			}
-			if !bytes.Equal(s.Render(), read(t, dir, id+".jsonl")) {
+			if !bytes.Equal(s.Render(), testkit.ReadFile(t, dir, id+".jsonl")) {
 				t.Errorf("%s: lines differ", id)
 			}
 		}
@@ -84,7 +76,7 @@ func fold(t *testing.T, dir, id string) (*core.State, []*recordio.Record) {
 	t.Helper()
 	s := core.NewState("main", core.SessionID(id), dialect.All())
 	var all []*recordio.Record
-	for r, err := range recordio.All(read(t, dir, id+".records")) {
+	for r, err := range recordio.All(testkit.ReadFile(t, dir, id+".records")) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,7 +139,7 @@ func TestSnapshotsOfEachVersionRestoreSession(t *testing.T) {
 // unpack decompresses a session's snapshot as a whole.
 func unpack(t *testing.T, dir, id string) []byte {
 	t.Helper()
-	z, err := zstd.NewReader(bytes.NewReader(read(t, dir, id+".snapshot.zst")))
+	z, err := zstd.NewReader(bytes.NewReader(testkit.ReadFile(t, dir, id+".snapshot.zst")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +155,7 @@ func TestNodeStartsOnDataOfEachVersion(t *testing.T) {
 	t.Parallel()
 	eachVersion(t, func(t *testing.T, dir string, sessions map[string]expected) {
 		data := t.TempDir()
-		extract(t, read(t, dir, "data.tar.gz"), data)
+		extract(t, testkit.ReadFile(t, dir, "data.tar.gz"), data)
 		node := harness.StartNode(t, "--node", "golden", "--data", data)
 		checkSame(t, node, dir, sessions)
 		checkWritable(t, node, sessions)
@@ -220,7 +212,7 @@ func checkSame(t *testing.T, node *harness.Node, dir string, sessions map[string
 		if w.State != "live" {
 			continue
 		}
-		if !bytes.Equal(export(t, c, id), read(t, dir, id+".jsonl")) {
+		if !bytes.Equal(export(t, c, id), testkit.ReadFile(t, dir, id+".jsonl")) {
 			t.Errorf("%s: export differs", id)
 		}
 		for name, at := range headsOf(t, c, id) {
