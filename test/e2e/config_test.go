@@ -41,7 +41,7 @@ func TestTokenIsRequired(t *testing.T) {
 	node.Token = token
 	friend := harness.NewHost(t, node)
 	friend.Do(t, "import", file.Save(t, friend.Dir))
-	sameBytes(t, "export", exportOf(t, node.Client(), file.ID), file.Bytes)
+	sameBytes(t, "export", harness.Export(t, node.Client(), file.ID), file.Bytes)
 	if strings.Contains(node.Log(), token) {
 		t.Error("the token is in the log")
 	}

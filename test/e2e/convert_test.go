@@ -43,7 +43,7 @@ func TestConvertedSessionIsImportedAsAnother(t *testing.T) {
 		if done.Session == id {
 			t.Errorf("as %s: the import has the same session ID", as)
 		}
-		sameBytes(t, as, exportOf(t, node.Client(), done.Session), data)
+		sameBytes(t, as, harness.Export(t, node.Client(), done.Session), data)
 		intact(t, node.Client(), done.Session)
 	}
 }

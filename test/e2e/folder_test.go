@@ -35,7 +35,7 @@ func TestImportFolder(t *testing.T) {
 	if first.Code != 4 || strings.Count(first.Out, "new entries") != 2 || strings.Count(first.Err, "not a session file") != 1 {
 		t.Fatalf("import of a folder: %v", first)
 	}
-	sameBytes(t, "a session of the folder", exportOf(t, node.Client(), b.ID), b.Bytes)
+	sameBytes(t, "a session of the folder", harness.Export(t, node.Client(), b.ID), b.Bytes)
 	again := host.Sessctl(t, "import", dir)
 	if again.Code != 4 || again.Out != "" || !strings.Contains(again.Err, "3 files: 2 unchanged, 1 failed") {
 		t.Errorf("a second import: %v", again)

@@ -96,7 +96,7 @@ func TestGCDeletesOnlyUnreferencedBlobs(t *testing.T) {
 	if err != nil || !strings.Contains(string(b), "spring cleaning") || !strings.Contains(string(b), core.DigestOf(garbage).String()) {
 		t.Errorf("the record is %s, %v", b, err)
 	}
-	sameBytes(t, "export", exportOf(t, node.Client(), "with-a-picture"), []byte(session))
+	sameBytes(t, "export", harness.Export(t, node.Client(), "with-a-picture"), []byte(session))
 
 	if res := host.Sessctl(t, "blobs", "gc", "--grace", "1h"); res.Code == 0 || !strings.Contains(res.Err, "blobs.grace") {
 		t.Errorf("a grace period that is too short: %v", res)

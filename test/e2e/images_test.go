@@ -38,7 +38,7 @@ func TestImageStoreFollowsSessions(t *testing.T) {
 		t.Fatalf("import: %v", res)
 	}
 	id := "019b7c01-0000-7000-8000-00000000aaaa"
-	sameBytes(t, "export", exportOf(t, node.Client(), id), []byte(session))
+	sameBytes(t, "export", harness.Export(t, node.Client(), id), []byte(session))
 	res = host.Sessctl(t, "model-input", id, "-o", "json")
 	for _, want := range []string{base64.StdEncoding.EncodeToString(picture), "blob:sha256:" + gone} {
 		if !strings.Contains(res.Out, want) {

@@ -88,7 +88,7 @@ func TestKeysOfOnePrefixSufficeForNode(t *testing.T) {
 	h.Do(t, "blobs", "gc", "--yes", "--why", "a test")
 	node.Kill()
 	node.Start(t)
-	sameBytes(t, "the export after a new start", exportOf(t, node.Client(), file.ID), file.Bytes)
+	sameBytes(t, "the export after a new start", harness.Export(t, node.Client(), file.ID), file.Bytes)
 	h.URL = node.URL
 	h.Do(t, "status")
 	if strings.Contains(node.Log(), "may not do this") {

@@ -43,7 +43,7 @@ func TestResumeStartsTheAgentOnItsFile(t *testing.T) {
 	}
 	claimOn(t, node.Client(), id, core.MainHead, isFree)
 	mine := strings.SplitAfter(string(testkit.ReadFile(t, path)), "\n")
-	log := strings.SplitAfter(string(exportOf(t, node.Client(), id)), "\n")
+	log := strings.SplitAfter(string(harness.Export(t, node.Client(), id)), "\n")
 	if len(mine) != len(file.IDs)+4 || strings.Join(mine[1:], "") != strings.Join(log[1:], "") || mine[0] == log[0] {
 		t.Errorf("the file has %d lines, the log %d", len(mine), len(log))
 	}

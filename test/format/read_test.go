@@ -204,7 +204,7 @@ func TestBackupOfEachVersionRestores(t *testing.T) {
 func checkSame(t *testing.T, node *harness.Node, dir string, sessions map[string]expected) {
 	t.Helper()
 	c := node.Client()
-	ends := endsOf(t, c)
+	ends := harness.Ends(t, c)
 	for id, w := range sessions {
 		if ends[id] != w.Cursor {
 			t.Errorf("%s: cursor %s, want %s", id, ends[id], w.Cursor)
@@ -212,7 +212,7 @@ func checkSame(t *testing.T, node *harness.Node, dir string, sessions map[string
 		if w.State != "live" {
 			continue
 		}
-		if !bytes.Equal(export(t, c, id), testkit.ReadFile(t, dir, id+".jsonl")) {
+		if !bytes.Equal(harness.Export(t, c, id), testkit.ReadFile(t, dir, id+".jsonl")) {
 			t.Errorf("%s: export differs", id)
 		}
 		for name, at := range headsOf(t, c, id) {
@@ -240,23 +240,6 @@ func checkWritable(t *testing.T, node *harness.Node, sessions map[string]expecte
 	host.Do(t, "verify", "--all")
 }
 
-// endsOf returns the seq and chain of the last record of each session.
-func endsOf(t *testing.T, c *client.Client) map[string]string {
-	t.Helper()
-	ends := map[string]string{}
-	for shard, shards := 0, 1; shard < shards; shard++ {
-		e, err := c.Ends(harness.Timeout(t), shard)
-		if err != nil {
-			t.Fatal(err)
-		}
-		shards = e.Shards
-		for _, s := range e.Sessions {
-			ends[string(s.Session)] = fmt.Sprintf("%d-%s", s.Seq, s.Chain)
-		}
-	}
-	return ends
-}
-
 func headsOf(t *testing.T, c *client.Client, id string) map[string]core.Leaf {
 	t.Helper()
 	heads, err := c.Heads(harness.Timeout(t), id)
@@ -268,18 +251,4 @@ func headsOf(t *testing.T, c *client.Client, id string) map[string]core.Leaf {
 		at[h.Head] = h.Leaf
 	}
 	return at
-}
-
-func export(t *testing.T, c *client.Client, id string) []byte {
-	t.Helper()
-	r, err := c.Export(harness.Timeout(t), id, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	b, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
 }

@@ -242,12 +242,12 @@ func startFresh(t *testing.T) *fresh {
 func (f *fresh) check(t *testing.T, id string) *reader.State {
 	t.Helper()
 	c, s := f.node.Client(), f.session(t, id)
-	if got, end := fmt.Sprintf("%d-%x", s.Seq, s.Chain), endsOf(t, c)[id]; got != end {
+	if got, end := fmt.Sprintf("%d-%x", s.Seq, s.Chain), harness.Ends(t, c)[id]; got != end {
 		t.Errorf("%s: cursor %s, want %s", id, got, end)
 	}
 	if s.Erased == nil {
 		checkHeads(t, s, headsOf(t, c, id))
-		checkExport(t, s, f.src, export(t, c, id))
+		checkExport(t, s, f.src, harness.Export(t, c, id))
 	}
 	return s
 }
