@@ -12,6 +12,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/bundle"
 	"github.com/sesslog/sesslog/core/dialect/claude"
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 const bundleID = "0199aaaa-0000-7000-8000-000000000001"
@@ -77,9 +78,7 @@ func TestResumeKeepsForeignCompanions(t *testing.T) {
 		if err := os.MkdirAll(filepath.Join(dir, bundleID), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, bundleID, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.WriteFile(t, filepath.Join(dir, bundleID, name), []byte(text))
 	}
 	h := testHost(map[string]string{"HOME": t.TempDir()})
 	noted := 0

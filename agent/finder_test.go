@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/agent/follow"
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 // A testDirs is an agent's sessions directory and its working directory.
@@ -268,9 +269,7 @@ func TestLastScanReadsUnchangedFilesAgain(t *testing.T) {
 	wantFound(t, f, os.Getpid())
 	whole := header("session-slow", p.work)
 	f.seen[path] = fileMark{int64(len(whole)), info.ModTime()}
-	if err := os.WriteFile(path, []byte(whole), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, path, []byte(whole))
 	if err := os.Chtimes(path, info.ModTime(), info.ModTime()); err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sesslog/sesslog/agent/eventdb/eventdbtest"
 	"github.com/sesslog/sesslog/agent/follow"
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 // found returns the ids of the sessions that a finder finds.
@@ -56,9 +57,7 @@ func TestFinderWithoutABaseline(t *testing.T) {
 	if err := os.Rename(d.Path, hidden); err != nil {
 		t.Skip(err)
 	}
-	if err := os.WriteFile(d.Path, []byte("no database, and long enough to be read as one"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, d.Path, []byte("no database, and long enough to be read as one"))
 	f := newFinder([]follow.Root{{Path: d.Path, Dialect: "opencode"}}, dir, []string{"opencode"})
 	defer f.close()
 	if err := os.Rename(hidden, d.Path); err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/opencode"
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 // fakeOpencode names the file in which the fake opencode keeps its events.
@@ -165,9 +166,7 @@ func TestResumeImportsLocalEvents(t *testing.T) {
 	name := installOpencode(t)
 	n := &opencodeNode{events: opencodeEvents}
 	later := opencodeEvent(3, "message.removed.1", `"messageID":"msg_1"`)
-	if err := os.WriteFile(name, []byte(`{"events":[`+strings.Join(append(opencodeEvents[:3:3], later), ",")+`]}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, name, []byte(`{"events":[`+strings.Join(append(opencodeEvents[:3:3], later), ",")+`]}`))
 	r, err := resumeOpencode(t, n, ResumeOptions{CWD: t.TempDir()})
 	if err != nil || r.Imported == nil || len(n.events) != 4 || n.events[3] != later {
 		t.Errorf("%+v, %v: the log has %q", r, err, n.events)
@@ -177,9 +176,7 @@ func TestResumeImportsLocalEvents(t *testing.T) {
 func TestResumeKeepsOtherEvents(t *testing.T) {
 	name := installOpencode(t)
 	other := `{"events":[` + strings.Replace(opencodeEvents[0], "evt_0", "evt_other", 1) + `]}`
-	if err := os.WriteFile(name, []byte(other), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, name, []byte(other))
 	_, err := resumeOpencode(t, &opencodeNode{events: opencodeEvents}, ResumeOptions{CWD: t.TempDir()})
 	if !errors.Is(err, core.ErrConflict) {
 		t.Errorf("error is %v", err)

@@ -14,6 +14,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/session"
 )
 
@@ -160,7 +161,5 @@ func TestResumeDryRunClaimsNothing(t *testing.T) {
 
 func writeTalk(t *testing.T, dir, text string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, "2026-01-02T03-04-05-678Z_0199aaaa-0000-7000-8000-000000000001.jsonl"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, filepath.Join(dir, "2026-01-02T03-04-05-678Z_0199aaaa-0000-7000-8000-000000000001.jsonl"), []byte(text))
 }

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 var (
@@ -168,9 +170,7 @@ func TestDiskIgnoresOtherFiles(t *testing.T) {
 	dir := t.TempDir()
 	others := []string{"README", strings.Repeat("a", 64), strings.Repeat("A", 64) + "-1", strings.Repeat("a", 64) + "-01"}
 	for _, f := range others {
-		if err := os.WriteFile(filepath.Join(dir, f), []byte("x"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.WriteFile(t, filepath.Join(dir, f), []byte("x"))
 	}
 	newDisk(t, dir, 0)
 	if files := filesIn(t, dir); len(files) != len(others) {

@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/session/catalog"
 )
@@ -101,10 +102,7 @@ func TestRowsOfCorruptDirectoryAreRestored(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = db.Close()
-	b, err := os.ReadFile(r.file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testkit.ReadFile(t, r.file)
 	for i := 4096; i < len(b); i++ {
 		b[i] ^= 0xA5
 	}

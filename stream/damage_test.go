@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/storage"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded"
 	"github.com/sesslog/sesslog/stream/streamtest"
@@ -107,10 +107,7 @@ func flipHeaderLengths(t *testing.T, dir string, bitOf map[core.Pos]int) (within
 	}
 	within = map[core.Pos]bool{}
 	for _, path := range found {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := testkit.ReadFile(t, path)
 		le := binary.LittleEndian
 		for rest := b; len(rest) > fixed; {
 			length, pos, subject := le.Uint32(rest)&^hasHeaders, core.Pos(le.Uint64(rest[4:])), le.Uint16(rest[20:])
@@ -121,9 +118,7 @@ func flipHeaderLengths(t *testing.T, dir string, bitOf map[core.Pos]int) (within
 			}
 			rest = rest[length:]
 		}
-		if err := os.WriteFile(path, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.WriteFile(t, path, b)
 	}
 	if len(within) != len(bitOf) {
 		t.Fatalf("%d records were damaged, want %d", len(within), len(bitOf))

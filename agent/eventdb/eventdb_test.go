@@ -11,6 +11,7 @@ import (
 	"github.com/sesslog/sesslog/agent/eventdb"
 	"github.com/sesslog/sesslog/agent/eventdb/eventdbtest"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 func TestEventsAreThoseOfTheInterface(t *testing.T) {
@@ -87,9 +88,7 @@ func TestHostileDatabases(t *testing.T) {
 	t.Parallel()
 	file := func(t *testing.T, data string) string {
 		path := filepath.Join(t.TempDir(), "opencode.db")
-		if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.WriteFile(t, path, []byte(data))
 		return path
 	}
 	database := func(t *testing.T, statements ...string) string {

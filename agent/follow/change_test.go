@@ -15,6 +15,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 // notes returns the notes in the session's head records.
@@ -251,10 +252,7 @@ func TestTwoHostsKeepBothHistories(t *testing.T) {
 	}
 	got := exported(t, node, sessionID)
 	for _, s := range []*setup{a, b} {
-		data, err := os.ReadFile(s.path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.ReadFile(t, s.path)
 		for line := range bytes.Lines(data) {
 			if bytes.Count(got, line) != 1 {
 				t.Errorf("%d times in the log: %s", bytes.Count(got, line), line)

@@ -3,7 +3,6 @@ package follow_test
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/sesslog/sesslog/agent/follow"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/session"
 )
 
@@ -162,10 +162,7 @@ func TestConcurrentHostsClaimAHeadEach(t *testing.T) {
 	}
 	got := exported(t, node, sessionID)
 	for _, s := range hosts {
-		data, err := os.ReadFile(s.path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.ReadFile(t, s.path)
 		for l := range bytes.Lines(data) {
 			if n := bytes.Count(got, l); n != 1 {
 				t.Errorf("%d times in the log: %s", n, l)

@@ -17,6 +17,7 @@ import (
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/opencode"
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 const opencodeID = "ses_0000000000ffeAAAAAAAAAAAAAA"
@@ -169,24 +170,15 @@ func TestOnlyNewEventsAreRead(t *testing.T) {
 	o.wants(t, opencodeID, "one", "two")
 }
 
-func readCopy(t *testing.T, path string) string {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
-}
-
 func TestCopyThatACrashLeftIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]func(t *testing.T, copy string){
 		"a cut line": func(t *testing.T, copy string) {
-			b := readCopy(t, copy)
+			b := string(testkit.ReadFile(t, copy))
 			write(t, copy, b[:len(b)-7])
 		},
 		"more lines than noted": func(t *testing.T, copy string) {
-			b := readCopy(t, copy)
+			b := string(testkit.ReadFile(t, copy))
 			write(t, copy, b+b[strings.LastIndexByte(b[:len(b)-1], '\n')+1:])
 		},
 		"no note":  func(t *testing.T, copy string) { _ = os.Remove(copy + ".mark") },

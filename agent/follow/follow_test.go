@@ -75,9 +75,7 @@ func (n *told) first(k follow.Kind) follow.Notice {
 
 func write(t testing.TB, path, data string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, path, []byte(data))
 }
 
 func add(t testing.TB, path, data string) {

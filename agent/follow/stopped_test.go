@@ -14,6 +14,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 const otherID = "0199aaaa-0000-7000-8000-000000000002"
@@ -90,16 +91,11 @@ func TestAuditFillsNewLog(t *testing.T) {
 func (s *setup) age(t testing.TB) {
 	t.Helper()
 	path := filepath.Join(s.state, "places")
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testkit.ReadFile(t, path)
 	b = regexp.MustCompile(`"seen":\d+`).ReplaceAllFunc(b, func([]byte) []byte {
 		return fmt.Appendf(nil, `"seen":%d`, time.Now().Add(-5*time.Minute).UnixNano())
 	})
-	if err := os.WriteFile(path, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, path, b)
 }
 
 // Another writer amends a line while the file is compared.

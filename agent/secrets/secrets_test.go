@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/redact"
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 // The secrets of these tests are made up. They are put together here, so that nothing
@@ -116,9 +116,7 @@ secretGroup = 2
 		"no TOML": "[[", "no expression": "[[rules]]\nid='a'\nregex='('", "no id": "[[rules]]\nregex='a'", "no such group": "[[rules]]\nid='a'\nregex='a'\nsecretGroup=1",
 	} {
 		path := filepath.Join(t.TempDir(), "secrets.toml")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.WriteFile(t, path, []byte(text))
 		if _, err := Read(path); !errors.Is(err, core.ErrInvalid) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v", what, err)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/blobstore/fsblob"
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 func TestFilesAreReadableByOwnerOnly(t *testing.T) {
@@ -69,9 +70,7 @@ func TestOpenSweepsOnlyWithExclusiveAccess(t *testing.T) {
 		t.Fatal(err)
 	}
 	half := filepath.Join(dir, ".tmp", "half")
-	if err := os.WriteFile(half, []byte("half of someth"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, half, []byte("half of someth"))
 	second := open(t, dir)
 	if _, err := os.Stat(half); err != nil {
 		t.Errorf("a file that may be in use was swept: %v", err)
@@ -153,9 +152,7 @@ func TestPutRecreatesRemovedDirectories(t *testing.T) {
 func TestOpenRejectsFile(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, file, nil)
 	for _, dir := range []string{file, filepath.Join(file, "below")} {
 		if _, err := fsblob.Open(dir); err == nil || !strings.Contains(err.Error(), dir) {
 			t.Errorf("Open(%q) = %v; want an error that names the directory", dir, err)

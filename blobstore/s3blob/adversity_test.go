@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/blobstore"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/s3server"
 )
 
@@ -291,9 +292,7 @@ func otherAuthority(t *testing.T) string {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "other.pem")
-	if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, path, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 	return path
 }
 
@@ -338,9 +337,7 @@ func TestListManyPagesIsCompleteOrError(t *testing.T) {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("k%04d", i)), []byte("x"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.WriteFile(t, filepath.Join(dir, fmt.Sprintf("k%04d", i)), []byte("x"))
 	}
 	var page, failFrom, failTimes atomic.Int32
 	b := withMiddleMan(t, cfg, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {

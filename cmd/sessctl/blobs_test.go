@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 // blobNode has n blobs, named 0 to n-1, of which some are not sound.
@@ -180,9 +180,7 @@ func TestBlobsStatAndPut(t *testing.T) {
 	wantResult(t, f.run("blobs", "stat", "-o", "json"), 0, `{"blobs":3,"bytes":3000,"puts":{"written":3,"writtenBytes":3000,"there":2,"thereBytes":2000}}`, "")
 
 	path := filepath.Join(t.TempDir(), "copy")
-	if err := os.WriteFile(path, []byte("good"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, path, []byte("good"))
 	var put string
 	f.Mux.HandleFunc("PUT /v1/blobs/{digest}", func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)

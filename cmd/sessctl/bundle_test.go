@@ -11,6 +11,7 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/session/catalog"
 )
 
@@ -34,9 +35,7 @@ func bundleHome(t *testing.T) (dir string, files map[string]string) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.WriteFile(t, path, []byte(text))
 	}
 	for name, text := range files {
 		write(name, text)
@@ -80,9 +79,7 @@ func TestSessionOfSeveralFilesIsRestored(t *testing.T) {
 	elsewhere := filepath.Join(home, "projects", "-other-place", bundleID+".jsonl")
 	wantResult(t, k.run("export", bundleID, "--home", home, "--cwd", "/other place"), 0, elsewhere, "")
 
-	if err := os.WriteFile(elsewhere, []byte("longer\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, elsewhere, []byte("longer\n"))
 	refused := k.run("export", bundleID, "--home", home, "--cwd", "/other place")
 	if refused.code == 0 || !strings.Contains(refused.err, "exists with different content") {
 		t.Errorf("a file with different content: %+v", refused)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 // whoAsked answers status and keeps the token it was asked with.
@@ -32,9 +33,7 @@ func TestContextsNameClusters(t *testing.T) {
 	wantResult(t, run("contexts"), 0, "", "no contexts")
 	wantResult(t, run("contexts", "add", "one", "--url", one.URL, "--token", "secret-one"), 0, "one  "+one.URL, "")
 	secret := filepath.Join(one.home, "two.token")
-	if err := os.WriteFile(secret, []byte("secret-two\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, secret, []byte("secret-two\n"))
 	wantResult(t, run("contexts", "add", "two", "--url", two.URL, "--token-file", secret), 0, "two  ", "")
 	wantResult(t, run("contexts", "add", "two", "--url", two.URL), cli.ExitConflict, "", "already exists")
 
@@ -96,8 +95,6 @@ func TestInvalidContextsAreRejected(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte("curent: x\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, path, []byte("curent: x\n"))
 	wantResult(t, f.runWith(env, "ls"), cli.ExitInvalid, "", path)
 }

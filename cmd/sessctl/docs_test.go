@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 const docsPath = "../../docs/CLI.md"
@@ -24,10 +25,7 @@ func TestCLIDocIsCurrent(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := os.ReadFile(docsPath)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := testkit.ReadFile(t, docsPath)
 	if string(got) != want {
 		t.Fatalf("%s is stale; run: go test ./cmd/sessctl -run TestCLIDoc -update", docsPath)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 // A keeper is a node that keeps what is imported, and nothing else.
@@ -89,9 +90,7 @@ func writeSession(t *testing.T, path, id string, entries int) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, path, b.Bytes())
 }
 
 func TestAWholeHomeIsImportedAndNotSentAgain(t *testing.T) {
@@ -131,9 +130,7 @@ func TestImportContinuesAfterBadFile(t *testing.T) {
 	k := newKeeper(t)
 	dir := home(t, 9)
 	bad := filepath.Join(dir, "cwd-0", "a-bad.jsonl")
-	if err := os.WriteFile(bad, []byte("no session\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, bad, []byte("no session\n"))
 	gone := filepath.Join(t.TempDir(), "gone.jsonl")
 	got := k.run("import", gone, dir)
 	wantResult(t, got, cli.ExitNotFound, "session-008", "sessctl: 11 files: 9 new sessions, 18 new entries, 2 failed\nsessctl: import: no such file: "+gone+"\n")

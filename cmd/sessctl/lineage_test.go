@@ -15,6 +15,7 @@ import (
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/lineage"
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 func related(id string, kind lineage.Kind, parents ...string) lineage.Node {
@@ -190,9 +191,7 @@ func TestImportOfSubagentSendsParent(t *testing.T) {
 		"pis.jsonl":    {header, " "}, // pi has no subagents
 	} {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.WriteFile(t, path, []byte(c.text))
 		wantResult(t, f.run("import", path), 0, "the-helper", "")
 		if asked != c.want {
 			t.Errorf("%s: asked for %q, want %q", name, asked, c.want)

@@ -13,6 +13,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core/display"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/session/catalog"
 )
 
@@ -117,10 +118,7 @@ func TestEveryVerbHasAManualPage(t *testing.T) {
 	again := filepath.Join(t.TempDir(), "man1")
 	wantResult(t, f.run("man", again), 0, "pages in", "")
 	for _, file := range files {
-		first, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		first := testkit.ReadFile(t, file)
 		second, err := os.ReadFile(filepath.Join(again, filepath.Base(file)))
 		if err != nil || !bytes.Equal(first, second) {
 			t.Errorf("%s: two runs write different pages, %v", file, err)

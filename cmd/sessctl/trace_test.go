@@ -4,7 +4,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -15,6 +14,8 @@ import (
 	common "go.opentelemetry.io/proto/otlp/common/v1"
 	spans "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 const tracedFile = `{"type":"session","version":3,"id":"0f6e2c1a-5f7e-7c3a-9b1d-2f3a4b5c6d7e","timestamp":"2026-01-02T03:04:05.000Z","cwd":"/w"}
@@ -98,9 +99,7 @@ func describe(all []*spans.Span) (lines []string) {
 func TestTraceSendsTurnsAnswersAndCalls(t *testing.T) {
 	c, f := startCollector(t), newFake(t)
 	file := filepath.Join(f.home, "talk.jsonl")
-	if err := os.WriteFile(file, []byte(tracedFile), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, file, []byte(tracedFile))
 	env := map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": c.URL}
 	wantResult(t, f.runWith(env, "trace", file), 0, "sent 6 spans of 2 turns", "")
 	got := c.take()
@@ -179,9 +178,7 @@ func TestTraceSendsTurnsAnswersAndCalls(t *testing.T) {
 func TestTraceReportsCollectorsThatRefuse(t *testing.T) {
 	c, f := startCollector(t), newFake(t)
 	file := filepath.Join(f.home, "talk.jsonl")
-	if err := os.WriteFile(file, []byte(tracedFile), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, file, []byte(tracedFile))
 	c.fails = true
 	got := f.runWith(map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": c.URL}, "trace", file)
 	if got.code == 0 || !strings.Contains(got.err, "403") {

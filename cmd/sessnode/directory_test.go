@@ -2,18 +2,17 @@ package main
 
 import (
 	"log/slog"
-	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 func TestPromptsFileOfEarlierVersionIsRemoved(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for _, name := range []string{"prompts.db", "prompts.db-wal", "prompts.db-shm", "index.db"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.WriteFile(t, filepath.Join(dir, name), []byte("x"))
 	}
 	removePromptsFile(dir, slog.New(slog.DiscardHandler))
 	left, err := filepath.Glob(filepath.Join(dir, "*"))

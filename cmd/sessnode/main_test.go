@@ -6,10 +6,11 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 func TestConfigPrintsEverySetting(t *testing.T) {
@@ -32,9 +33,7 @@ func TestConfigPrintsEverySetting(t *testing.T) {
 	}
 	// The output is a valid configuration.
 	file := filepath.Join(t.TempDir(), "sessnode.yaml")
-	if err := os.WriteFile(file, out.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, file, out.Bytes())
 	var again bytes.Buffer
 	if err := run(t.Context(), []string{"config", "--config", file, "--token", "x", "--nats-token", "x"}, nil, &again, io.Discard); err != nil || again.String() != out.String() {
 		t.Errorf("reading it back prints\n%s\n%v", again.String(), err)
@@ -44,9 +43,7 @@ func TestConfigPrintsEverySetting(t *testing.T) {
 func TestErrorNamesBadSetting(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "bad.yaml")
-	if err := os.WriteFile(file, []byte("lisen: x\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, file, []byte("lisen: x\n"))
 	for name, c := range map[string]struct {
 		args, env []string
 		want      string

@@ -22,6 +22,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 var update = flag.Bool("update", false, "update the expected output")
@@ -50,10 +51,7 @@ func TestMetricsMatchDocumentation(t *testing.T) {
 		}
 	}
 
-	b, err := os.ReadFile(metricsPath)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testkit.ReadFile(t, metricsPath)
 	before, rest, ok := strings.Cut(string(b), metricsBegin)
 	_, after, ok2 := strings.Cut(rest, metricsEnd)
 	if !ok || !ok2 {

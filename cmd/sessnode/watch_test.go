@@ -4,12 +4,12 @@ import (
 	"context"
 	"crypto/tls"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/pki"
 )
 
@@ -45,9 +45,7 @@ func TestNodeFollowsFilesWithAnyAuthentication(t *testing.T) {
 				`{"type":"message","id":"a","parentId":null,"timestamp":"2026-01-02T03:04:06.000Z","message":{"role":"user","content":"one","timestamp":1}}`,
 				"",
 			}, "\n")
-			if err := os.WriteFile(filepath.Join(dir, "a.jsonl"), []byte(file), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testkit.WriteFile(t, filepath.Join(dir, "a.jsonl"), []byte(file))
 			node := dial(t, url, c.token, c.tls)
 			await(t, "the file in the log", func() error { return has(t.Context(), node, file) })
 		})

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -329,10 +328,7 @@ func TestCorpusConvertsToEveryDialect(t *testing.T) {
 	for _, pattern := range []string{"pi/*/*.jsonl", "omp/*/*.jsonl", "operator/*.jsonl", "openrath/*.jsonl", "nova/*.json"} {
 		names, _ := filepath.Glob(filepath.Join(root, pattern))
 		for _, path := range names {
-			data, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := testkit.ReadFile(t, path)
 			f, from, err := dialect.Read("", data)
 			if err != nil {
 				continue // a dialect that is not known yet

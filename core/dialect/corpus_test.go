@@ -1,13 +1,13 @@
 package dialect_test
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/core/dialect/dialecttest"
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 // profiles are the agents that were asked, and whose rules are to say the same.
@@ -40,10 +40,7 @@ func TestCorpusEdgeByEveryProfile(t *testing.T) {
 	var results map[string]map[string]dialecttest.Said
 	dialecttest.ReadJSON(t, filepath.Join(dir, "edge", "results.json"), &results)
 	for name, agents := range results {
-		data, err := os.ReadFile(filepath.Join(dir, "edge", name+".jsonl"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.ReadFile(t, filepath.Join(dir, "edge", name+".jsonl"))
 		for agent, profile := range profiles {
 			t.Run(agent+" "+name, func(t *testing.T) {
 				t.Parallel()

@@ -3,13 +3,13 @@ package lineage_test
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/dialecttest"
 	"github.com/sesslog/sesslog/core/lineage"
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 // RATH-08, RATH-50: of every session that OpenRath wrote, the row has the words
@@ -23,10 +23,7 @@ func TestCorpusExportKeepsOpenRathWords(t *testing.T) {
 	}
 	read := 0
 	for _, path := range files {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := testkit.ReadFile(t, path)
 		line, _, _ := bytes.Cut(b, []byte("\n"))
 		var h struct {
 			Type     string   `json:"record_type"`

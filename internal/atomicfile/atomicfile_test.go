@@ -75,9 +75,7 @@ func TestMkdirAll(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, "f"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, filepath.Join(dir, "f"), nil)
 	if err := MkdirAll(filepath.Join(dir, "f")); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("a file in the way: %v", err)
 	}

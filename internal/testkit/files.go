@@ -53,3 +53,17 @@ func MakeFiles(t testing.TB, root string, names ...string) {
 		}
 	}
 }
+
+// ReadFile returns the content of the file whose path elem makes.
+func ReadFile(t testing.TB, elem ...string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(elem...))
+	Must(t, err)
+	return b
+}
+
+// WriteFile writes a file that only its owner can read.
+func WriteFile(t testing.TB, path string, b []byte) {
+	t.Helper()
+	Must(t, os.WriteFile(path, b, 0o600))
+}

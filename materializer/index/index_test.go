@@ -17,6 +17,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/display"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/index"
 	"github.com/sesslog/sesslog/session/catalog"
@@ -50,10 +51,7 @@ func onDisk(t *testing.T, path, text string) (in []string) {
 		t.Fatal(err)
 	}
 	for _, file := range files {
-		b, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := testkit.ReadFile(t, file)
 		if bytes.Contains(bytes.ToLower(b), []byte(text)) {
 			in = append(in, filepath.Base(file))
 		}
@@ -164,9 +162,7 @@ func TestUnusableFileIsRebuilt(t *testing.T) {
 		"another log":     func(t *testing.T, path string) { execSQL(t, path, `UPDATE meta SET value = 'other' WHERE key = 'log'`) },
 		"a lost table":    func(t *testing.T, path string) { execSQL(t, path, `DROP TABLE marks`) },
 		"no database": func(t *testing.T, path string) {
-			if err := os.WriteFile(path, bytes.Repeat([]byte("no database"), 1000), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testkit.WriteFile(t, path, bytes.Repeat([]byte("no database"), 1000))
 		},
 		"cut short": func(t *testing.T, path string) {
 			if err := os.Truncate(path, 5000); err != nil {

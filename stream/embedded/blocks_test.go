@@ -4,11 +4,12 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/minio/highwayhash"
+
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 // record returns a record of a block.
@@ -41,9 +42,7 @@ func TestCheckBlockFindsEveryDamagedLength(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "1.blk")
 			check := func(b []byte) error {
 				t.Helper()
-				if err := os.WriteFile(path, b, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				testkit.WriteFile(t, path, b)
 				return checkBlock(path, key)
 			}
 			var block []byte

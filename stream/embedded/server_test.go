@@ -19,6 +19,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/stream/embedded"
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
 )
@@ -189,9 +190,7 @@ func TestStartFailsWithCorruptStream(t *testing.T) {
 	if err != nil || len(found) != 1 {
 		t.Fatal(found, err)
 	}
-	if err := os.WriteFile(found[0], []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, found[0], []byte("{"))
 	if _, err := embedded.Start(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "S") ||
 		!strings.Contains(err.Error(), "could not be recovered") {
 		t.Errorf("Start with a damaged stream: %v", err)
@@ -234,14 +233,9 @@ func TestDamagedRecordNeedsNoMemory(t *testing.T) {
 				t.Fatal(found, err)
 			}
 			path := found[0]
-			b, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := testkit.ReadFile(t, path)
 			b[int(binary.LittleEndian.Uint32(b))*p.record+p.at] ^= 0x40
-			if err := os.WriteFile(path, b, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testkit.WriteFile(t, path, b)
 			s = start(t, cfg)
 			if stream, err = jetStream(t, s).Stream(t.Context(), "S"); err != nil {
 				t.Fatal(err)

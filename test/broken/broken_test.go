@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 var long = flag.Bool("long", false, "remove every rule, not only the first ones")
@@ -198,17 +200,13 @@ func (r rule) mustFail(t *testing.T) {
 	}
 	dir := t.TempDir()
 	broken := filepath.Join(dir, filepath.Base(path))
-	if err := os.WriteFile(broken, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, broken, []byte(text))
 	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{path: broken}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	list := filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(list, overlay, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, list, overlay)
 	pkg, test, other := strings.Cut(r.test, " ")
 	if !other {
 		pkg, test = "engine", "TestPromisesHoldInSimulation"

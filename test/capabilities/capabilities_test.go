@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 const root = "../.."
@@ -36,10 +38,7 @@ var (
 
 func TestEveryCapabilityHasAValidRow(t *testing.T) {
 	t.Parallel()
-	doc, err := os.ReadFile(filepath.Join(root, "docs", "DIALECTS.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := testkit.ReadFile(t, filepath.Join(root, "docs", "DIALECTS.md"))
 	tests, named := readTests(t)
 	rows := map[string]int{}
 	for _, m := range row.FindAllStringSubmatch(string(doc), -1) {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -30,9 +31,7 @@ func buildMutants(t *testing.T) string {
 	replace := map[string]string{}
 	write := func(path, text string) {
 		name := filepath.Join(dir, fmt.Sprintf("%d_%s", len(replace), filepath.Base(path)))
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.WriteFile(t, name, []byte(text))
 		replace[path] = name
 	}
 	for file := range inFiles() {
@@ -54,9 +53,7 @@ func buildMutants(t *testing.T) string {
 		t.Fatal(err)
 	}
 	overlay := filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(overlay, list, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, overlay, list)
 	args := []string{"build", "-overlay", overlay, "-o", dir + string(filepath.Separator)}
 	for _, source := range harness.Sources {
 		args = append(args, source)

@@ -160,10 +160,7 @@ func keep(ts *testscript.TestScript, neg bool, args []string) {
 
 func readScenario(t *testing.T, name string) string {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(scenarios, name+".txtar"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testkit.ReadFile(t, filepath.Join(scenarios, name+".txtar"))
 	return string(b)
 }
 

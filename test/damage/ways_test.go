@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"testing"
+
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 // A way of damaging a file. other is the same file as it was some time before, or
@@ -56,10 +58,7 @@ func flip(b []byte, r *rand.Rand) {
 }
 
 func read(tb testing.TB, path string) []byte {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	b := testkit.ReadFile(tb, path)
 	return b
 }
 
@@ -68,7 +67,5 @@ func write(tb testing.TB, path string, b []byte) {
 	if err := os.Chmod(path, 0o600); err != nil {
 		tb.Fatal(err)
 	}
-	if err := os.WriteFile(path, b, 0o600); err != nil {
-		tb.Fatal(err)
-	}
+	testkit.WriteFile(tb, path, b)
 }

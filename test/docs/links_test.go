@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 const root = "../.."
@@ -54,10 +56,7 @@ var sourceFile = regexp.MustCompile("`([a-z0-9_]+(?:/[a-z0-9_{},]+)+(?:/|\\.(?:g
 // names exist.
 func TestNamedFilesExist(t *testing.T) {
 	t.Parallel()
-	b, err := os.ReadFile(filepath.Join(root, "docs", "ARCHITECTURE.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testkit.ReadFile(t, filepath.Join(root, "docs", "ARCHITECTURE.md"))
 	named := sourceFile.FindAllStringSubmatch(string(b), -1)
 	if len(named) < 50 {
 		t.Fatalf("found %d paths", len(named))

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 var update = flag.Bool("update", false, "write docs/API-REFERENCE.md")
@@ -17,10 +19,7 @@ var update = flag.Bool("update", false, "write docs/API-REFERENCE.md")
 // TestReferenceOfTheAPI holds docs/API-REFERENCE.md to api/openapi.json.
 func TestReferenceOfTheAPI(t *testing.T) {
 	t.Parallel()
-	b, err := os.ReadFile(filepath.Join(root, "api", "openapi.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testkit.ReadFile(t, filepath.Join(root, "api", "openapi.json"))
 	var api description
 	if err := json.Unmarshal(b, &api); err != nil {
 		t.Fatal(err)

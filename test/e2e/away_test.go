@@ -92,7 +92,7 @@ func TestNodeWithoutNATSRefusesCleanly(t *testing.T) {
 		_, err := put(c, 10*time.Second, "refused0")
 		return err
 	})
-	es := entriesOf(t, exportOf(t, c, id))
+	es := entriesOf(t, harness.Export(t, c, id))
 	var ids []string
 	for _, e := range es {
 		ids = append(ids, e.ID)

@@ -33,28 +33,11 @@ func copyOf(t *testing.T, c *client.Client, id string) string {
 		t.Fatal(err)
 	}
 	var out strings.Builder
-	out.Write(exportOf(t, c, id))
+	out.Write(harness.Export(t, c, id))
 	for _, h := range heads.Heads {
 		fmt.Fprintf(&out, "%s at %v since %d by %v\n", h.Head, h.Leaf, h.Seq, h.Claim)
 	}
 	return out.String()
-}
-
-// endsOf returns the end of every session of a node, as seq and chain.
-func endsOf(t *testing.T, c *client.Client) map[string]string {
-	t.Helper()
-	ends := map[string]string{}
-	for shard, shards := 0, 1; shard < shards; shard++ {
-		e, err := c.Ends(harness.Timeout(t), shard)
-		if err != nil {
-			t.Fatal(err)
-		}
-		shards = e.Shards
-		for _, s := range e.Sessions {
-			ends[string(s.Session)] = fmt.Sprintf("%d-%s", s.Seq, s.Chain)
-		}
-	}
-	return ends
 }
 
 // The drill: back up under load while the tool is killed repeatedly, lose the node and
@@ -121,9 +104,9 @@ func drill(t *testing.T, s3 bool) {
 	elsewhere.Env = append(elsewhere.Env, slices.DeleteFunc(slices.Clone(host.Env), func(e string) bool { return strings.HasPrefix(e, "SESS_") })...)
 	elsewhere.Do(t, "restore", "--from", to[0], "--all")
 	for i := range busy {
-		export := exportOf(t, early.Client(), ids[i])
+		export := harness.Export(t, early.Client(), ids[i])
 		allThere(t, export, acked[i])
-		if !bytes.HasPrefix(exportOf(t, cl, ids[i]), export) {
+		if !bytes.HasPrefix(harness.Export(t, cl, ids[i]), export) {
 			t.Errorf("session %s is not a prefix of its later state", ids[i])
 		}
 	}
@@ -131,13 +114,13 @@ func drill(t *testing.T, s3 bool) {
 	// The last backup, of an idle log, has everything, byte for byte. Then the node is
 	// lost.
 	host.JSON(t, &taken, "backup", "--to", to[0])
-	ends := endsOf(t, cl)
+	ends := harness.Ends(t, cl)
 	want := map[string]string{}
 	for _, id := range ids {
 		want[id] = copyOf(t, cl, id)
 	}
 	host.JSON(t, &taken, "backup", "--to", to[0])
-	if changed := endsOf(t, cl); maps.Equal(ends, changed) && (taken.Read != 0 || taken.Sent != 0 || taken.Unchanged != len(ids)) {
+	if changed := harness.Ends(t, cl); maps.Equal(ends, changed) && (taken.Read != 0 || taken.Sent != 0 || taken.Unchanged != len(ids)) {
 		t.Errorf("a backup without changes: %+v", taken)
 	}
 	node.Kill()
@@ -145,7 +128,7 @@ func drill(t *testing.T, s3 bool) {
 	fresh := harness.StartNode(t)
 	elsewhere.URL = fresh.URL
 	elsewhere.Do(t, "restore", "--from", to[0], "--all", "--dry-run")
-	if got := endsOf(t, fresh.Client()); len(got) != 0 {
+	if got := harness.Ends(t, fresh.Client()); len(got) != 0 {
 		t.Errorf("a dry run stored %v", got)
 	}
 	for range often(3) { // a restore may be killed as well
@@ -160,7 +143,7 @@ func drill(t *testing.T, s3 bool) {
 	for _, n := range []*harness.Node{fresh, early} { // into a new log, and after what an earlier backup restored
 		elsewhere.URL = n.URL
 		elsewhere.Do(t, "restore", "--from", to[0], "--all")
-		got := endsOf(t, n.Client())
+		got := harness.Ends(t, n.Client())
 		for _, id := range ids {
 			if taken.Unchanged == len(ids) && got[id] != ends[id] {
 				t.Errorf("session %s ends at %s, want %s", id, got[id], ends[id])

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/session"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
@@ -215,11 +216,11 @@ func TestConflictingAppendsAreKept(t *testing.T) {
 		t.Errorf("a conflict: %s", r)
 	}
 	r = host.Feed(t, mine, "append", made.ID, "--after", after, "--unsent", "left.jsonl")
-	if got := read(t, host.Path("left.jsonl")); r.Code != 5 || r.Out != "" || got != mine {
+	if got := string(testkit.ReadFile(t, host.Path("left.jsonl"))); r.Code != 5 || r.Out != "" || got != mine {
 		t.Errorf("a conflict, with a file: %s, and in the file %q", r, got)
 	}
 	r = host.Feed(t, mine, "append", made.ID, "--after", after, "--unsent", "left.jsonl")
-	if got := read(t, host.Path("left.jsonl")); r.Out != mine || got != mine {
+	if got := string(testkit.ReadFile(t, host.Path("left.jsonl"))); r.Out != mine || got != mine {
 		t.Errorf("a conflict, with an existing file: %s, and in the file %q", r, got)
 	}
 	if r := host.Feed(t, "no line", "append", made.ID); r.Code != 4 || r.Out != "" {

@@ -44,7 +44,7 @@ func TestSessionIsResumedOnAnotherNode(t *testing.T) {
 	for i := range 5 {
 		appendText(t, first.Client(), id, fmt.Sprintf("on the first node, %d", i), mine)
 	}
-	written := exportOf(t, first.Client(), id)
+	written := harness.Export(t, first.Client(), id)
 
 	// The node dies, and another client continues through the third one.
 	taken := harness.Took(t, "from the kill to the first append elsewhere")
@@ -168,7 +168,7 @@ func TestClusterKeepsAcknowledgedAppendsWhenNodesAreKilled(t *testing.T) {
 		again := time.Now()
 		acked := callers.said()
 		nodes[i].Start(t)
-		allThere(t, exportOf(t, nodes[i].Client(), id), acked)
+		allThere(t, harness.Export(t, nodes[i].Client(), id), acked)
 		t.Logf("kill %d, of node %d: %d acknowledged; 30 more before it in %v, 30 after it in %v, all checked through it %v later",
 			round+1, i+1, len(acked), killed.Sub(whole).Round(time.Millisecond), again.Sub(killed).Round(time.Millisecond), time.Since(again).Round(time.Millisecond))
 	}
@@ -246,8 +246,8 @@ func TestObjectStoreDown(t *testing.T) {
 	importFile(t, cl, big)
 	sameSnapshot(t, []*harness.Node{node}, id)
 	intact(t, cl, id)
-	sameBytes(t, "the file, and what was appended", exportOf(t, cl, id)[:len(file.Bytes)], file.Bytes)
-	if !strings.Contains(string(exportOf(t, cl, id)), imageData(t, image)) {
+	sameBytes(t, "the file, and what was appended", harness.Export(t, cl, id)[:len(file.Bytes)], file.Bytes)
+	if !strings.Contains(string(harness.Export(t, cl, id)), imageData(t, image)) {
 		t.Error("the image is missing from the export")
 	}
 	healthy(t, node)

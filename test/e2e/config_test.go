@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/session/catalog"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
@@ -40,7 +41,7 @@ func TestTokenIsRequired(t *testing.T) {
 	node.Token = token
 	friend := harness.NewHost(t, node)
 	friend.Do(t, "import", file.Save(t, friend.Dir))
-	sameBytes(t, "export", exportOf(t, node.Client(), file.ID), file.Bytes)
+	sameBytes(t, "export", harness.Export(t, node.Client(), file.ID), file.Bytes)
 	if strings.Contains(node.Log(), token) {
 		t.Error("the token is in the log")
 	}
@@ -95,9 +96,7 @@ func TestBadConfigurationNamesEveryFault(t *testing.T) {
 			args := tt.args
 			if tt.yaml != "" {
 				file := filepath.Join(t.TempDir(), "sessnode.yaml")
-				if err := os.WriteFile(file, []byte(tt.yaml), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				testkit.WriteFile(t, file, []byte(tt.yaml))
 				args = append(args, "--config", file)
 			}
 			node := harness.NewNode(t, args...)
@@ -127,9 +126,7 @@ func TestPrintedConfigurationIsReadable(t *testing.T) {
 		t.Fatalf("sessnode config: %s", printed)
 	}
 	file := filepath.Join(t.TempDir(), "sessnode.yaml")
-	if err := os.WriteFile(file, []byte(printed.Out), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, file, []byte(printed.Out))
 	reader := harness.NewNode(t, "--config", file, "--data", printer.Data, "--listen", "127.0.0.1:0")
 	again := reader.Run(t, "config", "--listen", listenOf(t, printed.Out))
 	if again.Out != printed.Out {
@@ -152,9 +149,7 @@ func TestPrintedConfigurationIsReadable(t *testing.T) {
 	if printed.Code != 0 || strings.Contains(printed.Out, "very-secret") {
 		t.Errorf("sessnode config shows a secret, or fails: %s", printed)
 	}
-	if err := os.WriteFile(file, []byte(printed.Out), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, file, []byte(printed.Out))
 	if again := harness.NewNode(t, "--config", file, "SESS_CLUSTER_SECRET=very-secret").Run(t, "config"); again.Code != 0 ||
 		!strings.Contains(again.Out, "127.0.0.1:7003") {
 		t.Errorf("the printed configuration of a cluster: %s", again)

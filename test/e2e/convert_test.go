@@ -2,11 +2,11 @@ package e2e_test
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -32,10 +32,7 @@ func TestConvertedSessionIsImportedAsAnother(t *testing.T) {
 		if res := host.Sessctl(t, "export", "--as", as, id, "--out", file); res.Code != 0 {
 			t.Fatalf("as %s: %v", as, res)
 		}
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.ReadFile(t, file)
 		for _, block := range line.Message.Content {
 			if !strings.Contains(string(data), block.Data) {
 				t.Errorf("as %s: the image is not in the file", as)
@@ -46,7 +43,7 @@ func TestConvertedSessionIsImportedAsAnother(t *testing.T) {
 		if done.Session == id {
 			t.Errorf("as %s: the import has the same session ID", as)
 		}
-		sameBytes(t, as, exportOf(t, node.Client(), done.Session), data)
+		sameBytes(t, as, harness.Export(t, node.Client(), done.Session), data)
 		intact(t, node.Client(), done.Session)
 	}
 }

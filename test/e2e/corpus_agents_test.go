@@ -13,6 +13,7 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -165,10 +166,7 @@ func takenIn(t *testing.T, node *harness.Node, host *harness.Host, path string) 
 	t.Helper()
 	var done api.Imported
 	host.JSON(t, &done, "import", path)
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.ReadFile(t, path)
 	if out := []byte(host.Do(t, "export", string(done.Session))); len(done.Skipped) == 0 && !bytes.Equal(out, data) {
 		sameBytes(t, filepath.Base(path)+": export", out, data)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -70,10 +71,7 @@ func TestCorpusOfChainsThroughANode(t *testing.T) {
 // lines if the export is not exact, and export --original returns the file.
 func comesBackWhole(t *testing.T, host *harness.Host, path string, done api.Imported) {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.ReadFile(t, path)
 	name, id := filepath.Base(path), string(done.Session)
 	sameBytes(t, name+": export --original", []byte(host.Do(t, "export", "--original", id)), data)
 	if done.Kept.IsZero() {

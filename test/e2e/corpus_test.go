@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/session/catalog"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
@@ -70,10 +71,7 @@ func TestCorpusThroughANode(t *testing.T) {
 // byte-identical, and export --original returns the file.
 func comesBack(t *testing.T, host *harness.Host, path string, done api.Imported) {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.ReadFile(t, path)
 	if original := host.Do(t, "export", "--original", string(done.Session)); original != string(data) {
 		sameBytes(t, filepath.Base(path)+": export --original", []byte(original), data)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/core/report"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -115,10 +116,7 @@ func TestDoctorNamesCorruptSnapshots(t *testing.T) {
 		t.Fatal(objects, err)
 	}
 	for _, path := range objects {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := testkit.ReadFile(t, path)
 		b[len(b)/2] ^= 1
 		if err := errors.Join(os.Chmod(path, 0o600), os.WriteFile(path, b, 0o600)); err != nil {
 			t.Fatal(err)

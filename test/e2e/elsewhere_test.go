@@ -10,6 +10,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/core/item"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -33,7 +34,7 @@ var begun = map[string]string{
 // own rules, and returns the former leaf.
 func continueFile(t *testing.T, d core.Dialect, path, id, words string) core.Leaf {
 	t.Helper()
-	f, err := d.File([]byte(read(t, path)))
+	f, err := d.File([]byte(string(testkit.ReadFile(t, path))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,9 +109,7 @@ func TestDivergedHostsKeepBothHistories(t *testing.T) {
 			id := "went-on-" + name
 			ann, bob := newWorker(t, node, id), newWorker(t, node, id)
 			made := ann.Path("made.jsonl")
-			if err := os.WriteFile(made, []byte(begun[name]), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testkit.WriteFile(t, made, []byte(begun[name]))
 			ann.Do(t, "import", made)
 
 			ann.resume(t)
@@ -122,7 +121,7 @@ func TestDivergedHostsKeepBothHistories(t *testing.T) {
 			// The header of each file names the directory where it continues. The
 			// header in the log does not change.
 			for _, w := range []*worker{ann, bob} {
-				if f, err := d.File([]byte(read(t, w.path))); err != nil || f.Header.CWD != w.Path("lab") {
+				if f, err := d.File([]byte(string(testkit.ReadFile(t, w.path)))); err != nil || f.Header.CWD != w.Path("lab") {
 					t.Errorf("the file's directory is %q, %v", f.Header.CWD, err)
 				}
 			}
@@ -193,12 +192,10 @@ func TestDivergedChainIsNotOverwritten(t *testing.T) {
 	const id = "5d0e79b8-0000-4000-8000-000000000001"
 	ann, bob := newWorker(t, node, id), newWorker(t, node, id)
 	made := ann.Path("made.jsonl")
-	if err := os.WriteFile(made, []byte(begun["openrath"]), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, made, []byte(begun["openrath"]))
 	ann.Do(t, "import", made)
 	ann.resume(t)
-	if got := read(t, ann.path); !strings.Contains(got, `"sandbox_spec": {"working_dir": "`+ann.Path("lab")+`"}`) {
+	if got := string(testkit.ReadFile(t, ann.path)); !strings.Contains(got, `"sandbox_spec": {"working_dir": "`+ann.Path("lab")+`"}`) {
 		t.Errorf("it continues on another head:\n%s", got)
 	}
 	// Lines that only this host has are stored as long as no other host continued the
@@ -212,18 +209,18 @@ func TestDivergedChainIsNotOverwritten(t *testing.T) {
 	continueFile(t, d, bob.path, "bob00001", "bob was here")
 	bob.Do(t, "import", bob.path)
 	continueFile(t, d, ann.path, "ann00002", "ann goes on")
-	hers := read(t, ann.path)
+	hers := string(testkit.ReadFile(t, ann.path))
 	args := []string{"resume", "--take-over", "--cwd", ann.Path("lab"), id}
 	r := ann.Sessctl(t, args...)
 	if r.Code != 5 || !strings.Contains(r.Err, "it has 1 line (4) that the log lacks, the session continued without them, and sessions of openrath have no branches") {
 		t.Errorf("resume: %s", r)
 	}
-	if read(t, ann.path) != hers {
+	if string(testkit.ReadFile(t, ann.path)) != hers {
 		t.Error("the file was changed")
 	}
 	out := ann.Do(t, append(args, "--force")...)
 	kept, _ := filepath.Glob(ann.path + ".*.aside")
-	if len(kept) != 1 || read(t, kept[0]) != hers || !strings.Contains(out, "is kept as "+kept[0]) {
+	if len(kept) != 1 || string(testkit.ReadFile(t, kept[0])) != hers || !strings.Contains(out, "is kept as "+kept[0]) {
 		t.Errorf("kept is %q; output:\n%s", kept, out)
 	}
 	want(t, "ann", continueFile(t, d, ann.path, "ann00003", "after bob"), "bob00001")
@@ -241,9 +238,7 @@ func TestOlderNovaStateIsReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	state := `{"session_id":"` + id + `","created_at":"2026-01-02T03:04:05.000001","last_updated":"2026-01-02T03:04:05.000001","model":"m","key_decisions":[],"latest_artifacts":{},"tokens_used":1,"turn_count":0,"tags":[],"metrics":{"task_count":0,"decision_count":0,"total_tokens":1},"fork_count":0,"pruned":false}` + "\n"
-	if err := os.WriteFile(made, []byte(state), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, made, []byte(state))
 	host.Do(t, "import", made)
 	lab := host.Path("lab")
 	if err := os.MkdirAll(lab, 0o700); err != nil {
@@ -261,15 +256,13 @@ func TestOlderNovaStateIsReplaced(t *testing.T) {
 			t.Errorf("resume says %s", out)
 		}
 	}
-	if got := read(t, path); !strings.Contains(got, `"turn_count":3`) {
+	if got := string(testkit.ReadFile(t, path)); !strings.Contains(got, `"turn_count":3`) {
 		t.Errorf("the file is %s", got)
 	}
-	changed := strings.Replace(read(t, path), `"turn_count":3`, `"turn_count":9`, 1)
-	if err := os.WriteFile(path, []byte(changed), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	changed := strings.Replace(string(testkit.ReadFile(t, path)), `"turn_count":3`, `"turn_count":9`, 1)
+	testkit.WriteFile(t, path, []byte(changed))
 	task()
-	if r := host.Sessctl(t, "resume", id, "--cwd", lab); r.Code != 5 || read(t, path) != changed {
+	if r := host.Sessctl(t, "resume", id, "--cwd", lab); r.Code != 5 || string(testkit.ReadFile(t, path)) != changed {
 		t.Errorf("resume over a state that was changed: %s", r)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -47,10 +48,7 @@ func TestExamplesInTypeScript(t *testing.T) {
 	node, npm := need(t, "node"), need(t, "npm")
 	dir := t.TempDir()
 	for _, path := range []string{"testdata/examples/package.json", "testdata/examples/package-lock.json", exampleDir(t) + "/api.ts"} {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := testkit.ReadFile(t, path)
 		save(t, dir, filepath.Base(path), string(b))
 	}
 	if out, err := commandIn(t, dir, npm, "ci", "--prefer-offline", "--no-audit", "--no-fund", "--ignore-scripts").CombinedOutput(); err != nil {
@@ -86,10 +84,7 @@ func exampleDir(t *testing.T) string {
 // shellExamples returns the shell commands of docs/API.md, in order.
 func shellExamples(t *testing.T) string {
 	t.Helper()
-	doc, err := os.ReadFile("../../docs/API.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := testkit.ReadFile(t, "../../docs/API.md")
 	var out strings.Builder
 	inside := false
 	for line := range strings.Lines(string(doc)) {
@@ -108,9 +103,7 @@ func shellExamples(t *testing.T) string {
 func save(t *testing.T, dir, name, text string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, path, []byte(text))
 	return path
 }
 

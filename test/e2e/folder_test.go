@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -24,9 +25,7 @@ func TestImportFolder(t *testing.T) {
 	a.Save(t, dir)
 	b.Save(t, below)
 	for _, name := range []string{"notes.jsonl", ".hidden.jsonl", ".drafts/half.jsonl", "readme.txt"} {
-		if err := os.WriteFile(filepath.Join(below, name), []byte("no session\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.WriteFile(t, filepath.Join(below, name), []byte("no session\n"))
 	}
 	if err := os.Symlink(dir, filepath.Join(below, "round")); err != nil {
 		t.Fatal(err)
@@ -36,7 +35,7 @@ func TestImportFolder(t *testing.T) {
 	if first.Code != 4 || strings.Count(first.Out, "new entries") != 2 || strings.Count(first.Err, "not a session file") != 1 {
 		t.Fatalf("import of a folder: %v", first)
 	}
-	sameBytes(t, "a session of the folder", exportOf(t, node.Client(), b.ID), b.Bytes)
+	sameBytes(t, "a session of the folder", harness.Export(t, node.Client(), b.ID), b.Bytes)
 	again := host.Sessctl(t, "import", dir)
 	if again.Code != 4 || again.Out != "" || !strings.Contains(again.Err, "3 files: 2 unchanged, 1 failed") {
 		t.Errorf("a second import: %v", again)

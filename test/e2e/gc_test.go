@@ -13,6 +13,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/report"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -28,9 +29,7 @@ func TestGCDeletesOnlyUnreferencedBlobs(t *testing.T) {
 	session := fmt.Sprintf(`{"type":"session","version":3,"id":"with-a-picture","timestamp":"2026-01-02T03:04:05.000Z","cwd":"/lab"}
 {"type":"message","id":"aaaaaaaa","parentId":null,"timestamp":"2026-01-02T03:04:06.000Z","message":{"role":"user","content":[{"type":"image","data":%q,"mimeType":"image/png"}],"timestamp":1767323046000}}
 `, base64.StdEncoding.EncodeToString([]byte(picture)))
-	if err := os.WriteFile(file, []byte(session), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, file, []byte(session))
 	if res := host.Sessctl(t, "import", file); res.Code != 0 {
 		t.Fatalf("import: %v", res)
 	}
@@ -97,7 +96,7 @@ func TestGCDeletesOnlyUnreferencedBlobs(t *testing.T) {
 	if err != nil || !strings.Contains(string(b), "spring cleaning") || !strings.Contains(string(b), core.DigestOf(garbage).String()) {
 		t.Errorf("the record is %s, %v", b, err)
 	}
-	sameBytes(t, "export", exportOf(t, node.Client(), "with-a-picture"), []byte(session))
+	sameBytes(t, "export", harness.Export(t, node.Client(), "with-a-picture"), []byte(session))
 
 	if res := host.Sessctl(t, "blobs", "gc", "--grace", "1h"); res.Code == 0 || !strings.Contains(res.Err, "blobs.grace") {
 		t.Errorf("a grace period that is too short: %v", res)
@@ -106,9 +105,7 @@ func TestGCDeletesOnlyUnreferencedBlobs(t *testing.T) {
 	if err := os.MkdirAll(other, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(other, "20260101T000000.000000000Z"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, filepath.Join(other, "20260101T000000.000000000Z"), nil)
 	if res := host.Sessctl(t, "blobs", "gc", "--yes"); res.Code == 0 || !strings.Contains(res.Err, "logs/other/") {
 		t.Errorf("in another log's bucket: %v", res)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -24,26 +25,20 @@ func TestImageStoreFollowsSessions(t *testing.T) {
 	picture := bytes.Repeat([]byte("pixels "), 400)
 	name := strings.TrimPrefix(core.DigestOf(picture).String(), "sha256:")
 	gone := strings.Repeat("0", 64)
-	if err := os.WriteFile(filepath.Join(here, name), picture, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(here, gone), []byte("not those bytes"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, filepath.Join(here, name), picture)
+	testkit.WriteFile(t, filepath.Join(here, gone), []byte("not those bytes"))
 	file := filepath.Join(t.TempDir(), "omp.jsonl")
 	session := fmt.Sprintf(`{"type":"session","version":3,"id":"019b7c01-0000-7000-8000-00000000aaaa","timestamp":"2026-01-02T03:04:05.000Z","cwd":"/lab","title":"pictures","titleSource":"user"}
 {"type":"message","id":"aaaaaaaa","parentId":null,"timestamp":"2026-01-02T03:04:06.000Z","message":{"role":"user","content":[{"type":"image","data":"blob:sha256:%s","mimeType":"image/png"},{"type":"image","data":"blob:sha256:%s","mimeType":"image/png"}],"timestamp":1767323046000}}
 `, name, gone)
-	if err := os.WriteFile(file, []byte(session), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, file, []byte(session))
 
 	res := host.Sessctl(t, "import", file, "--images", here)
 	if res.Code != 0 || !strings.Contains(res.Err, gone) || strings.Contains(res.Err, name) {
 		t.Fatalf("import: %v", res)
 	}
 	id := "019b7c01-0000-7000-8000-00000000aaaa"
-	sameBytes(t, "export", exportOf(t, node.Client(), id), []byte(session))
+	sameBytes(t, "export", harness.Export(t, node.Client(), id), []byte(session))
 	res = host.Sessctl(t, "model-input", id, "-o", "json")
 	for _, want := range []string{base64.StdEncoding.EncodeToString(picture), "blob:sha256:" + gone} {
 		if !strings.Contains(res.Out, want) {

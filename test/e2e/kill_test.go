@@ -34,7 +34,7 @@ func TestKillKeepsAcknowledgedAppends(t *testing.T) {
 		acked := callers.said()
 		node.Kill() // with up to eight appends under way
 		node.Start(t)
-		export := exportOf(t, cl, id)
+		export := harness.Export(t, cl, id)
 		if !bytes.HasPrefix(export, before) {
 			sameBytes(t, "what was there before the kill", export[:min(len(export), len(before))], before)
 		}
@@ -47,7 +47,7 @@ func TestKillKeepsAcknowledgedAppends(t *testing.T) {
 	callers.await(20)
 	callers.leave()
 
-	export := exportOf(t, cl, id)
+	export := harness.Export(t, cl, id)
 	if !bytes.HasPrefix(export, before) {
 		t.Error("an earlier export is not a prefix of the later one")
 	}
@@ -143,7 +143,7 @@ func TestKilledImportIsAllOrNothing(t *testing.T) {
 	if done.Created == (whole > 0) || whole > 0 && done.Entries != 0 {
 		t.Errorf("the last import: %+v; the session existed before: %v", done, whole > 0)
 	}
-	sameBytes(t, "export", exportOf(t, c, file.ID), file.Bytes)
+	sameBytes(t, "export", harness.Export(t, c, file.ID), file.Bytes)
 	if r := intact(t, c, file.ID); r.Blobs != 120 {
 		t.Errorf("verify has read %d blobs, want 120", r.Blobs)
 	}
@@ -221,7 +221,7 @@ func wholeOrAbsent(t *testing.T, c *client.Client, f *harness.File) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sameBytes(t, "export after the kill", exportOf(t, c, f.ID), f.Bytes)
+	sameBytes(t, "export after the kill", harness.Export(t, c, f.ID), f.Bytes)
 	intact(t, c, f.ID)
 	return true
 }

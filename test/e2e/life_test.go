@@ -75,8 +75,8 @@ func TestSIGTERMStopsCleanly(t *testing.T) {
 		node.Start(t)
 		callers.await(10)
 		callers.leave()
-		allThere(t, exportOf(t, cl, id), acked)
-		allThere(t, exportOf(t, cl, id), callers.said())
+		allThere(t, harness.Export(t, cl, id), acked)
+		allThere(t, harness.Export(t, cl, id), callers.said())
 		intact(t, cl, id)
 		if n := callers.Again.Load(); n != 0 {
 			t.Errorf("%d appends were stored and not answered", n)
@@ -215,10 +215,10 @@ func TestSecondNodeOnDirectoryIsRefused(t *testing.T) {
 	}
 	t.Logf("refused: %s", lastLine(r.Err))
 
-	sameBytes(t, "the first node's session", exportOf(t, first.Client(), id), file.Bytes)
+	sameBytes(t, "the first node's session", harness.Export(t, first.Client(), id), file.Bytes)
 	first.Kill() // the lock ends with its process
 	second.Start(t)
-	sameBytes(t, "the session through the next node", exportOf(t, second.Client(), id), file.Bytes)
+	sameBytes(t, "the session through the next node", harness.Export(t, second.Client(), id), file.Bytes)
 }
 
 func TestFollowerSeesEveryRecord(t *testing.T) {
@@ -287,7 +287,7 @@ func TestFollowerSeesEveryRecord(t *testing.T) {
 	lines = append(lines, receiveUpTo(t, shown, end)...)
 	gapless(t, "client.Follow", events, end)
 	gapless(t, "sessctl tail -f", lines, end)
-	sameBytes(t, "the entries of all events", linesOf(events), exportOf(t, cl, id))
+	sameBytes(t, "the entries of all events", linesOf(events), harness.Export(t, cl, id))
 
 	// A follower that starts at a cursor gets the records after it and nothing else.
 	middle := events[len(events)/2]

@@ -62,8 +62,8 @@ func TestNodesShareLogOnExternalNATS(t *testing.T) {
 			}
 			return err
 		})
-		sameBytes(t, "export", exportOf(t, n.Client(), id), file.Bytes)
-		sameBytes(t, "export", exportOf(t, n.Client(), other.ID), other.Bytes)
+		sameBytes(t, "export", harness.Export(t, n.Client(), id), file.Bytes)
+		sameBytes(t, "export", harness.Export(t, n.Client(), other.ID), other.Bytes)
 	}
 
 	// Both nodes append at the same time.

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/minio/minio-go/v7"
 
 	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -19,10 +19,7 @@ import (
 // keys of each log reach only its own prefix.
 func policyOf(t *testing.T, bucket string, logs ...string) string {
 	t.Helper()
-	doc, err := os.ReadFile("../../docs/OPERATIONS.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := testkit.ReadFile(t, "../../docs/OPERATIONS.md")
 	_, rest, found := strings.Cut(string(doc), "```json\n{\n  \"Version\"")
 	block, _, whole := strings.Cut(rest, "```")
 	if !found || !whole {
@@ -91,7 +88,7 @@ func TestKeysOfOnePrefixSufficeForNode(t *testing.T) {
 	h.Do(t, "blobs", "gc", "--yes", "--why", "a test")
 	node.Kill()
 	node.Start(t)
-	sameBytes(t, "the export after a new start", exportOf(t, node.Client(), file.ID), file.Bytes)
+	sameBytes(t, "the export after a new start", harness.Export(t, node.Client(), file.ID), file.Bytes)
 	h.URL = node.URL
 	h.Do(t, "status")
 	if strings.Contains(node.Log(), "may not do this") {

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -98,9 +98,7 @@ func TestLargeImportResumesAfterKills(t *testing.T) {
 	h := harness.NewHost(t, n)
 	file := h.Path("large.jsonl")
 	text := largeFile(14 * mib)
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, file, text)
 
 	// Each part is 1 MiB, and is sent once the one before was stored.
 	half := make(chan struct{})
@@ -154,9 +152,7 @@ func TestLargeImportContinuesOnAnotherNode(t *testing.T) {
 	h := harness.NewHost(t, nodes[0])
 	file := h.Path("large.jsonl")
 	text := largeFile(14 * mib)
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, file, text)
 
 	half := make(chan struct{})
 	rest := startValve(t, nodes[1])

@@ -23,6 +23,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/session/catalog"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
@@ -92,9 +93,7 @@ func startNATSUsers(t *testing.T, accounts bool) *natsUsers {
 			public, _ := key.PublicKey()
 			seed, _ := key.Seed()
 			n.seeds[name] = filepath.Join(t.TempDir(), name+".nk")
-			if err := os.WriteFile(n.seeds[name], seed, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testkit.WriteFile(t, n.seeds[name], seed)
 			fmt.Fprintf(users, "{ nkey: %q, %s },\n", public, printed.Out)
 		}
 	}
@@ -104,9 +103,7 @@ func startNATSUsers(t *testing.T, accounts bool) *natsUsers {
 	}
 	conf += fmt.Sprintf("listen: \"127.0.0.1:-1\"\njetstream: { store_dir: %q, sync_interval: always }\nmax_payload: 1MB\n", t.TempDir())
 	file := filepath.Join(t.TempDir(), "nats.conf")
-	if err := os.WriteFile(file, []byte(conf), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, file, []byte(conf))
 	opts, err := server.ProcessConfigFile(file)
 	if err != nil {
 		t.Fatalf("a NATS server reads what nats-permissions prints: %v\n%s", err, conf)

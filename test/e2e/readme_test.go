@@ -3,7 +3,6 @@ package e2e_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -11,6 +10,7 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -88,10 +88,7 @@ func TestReadmeCommands(t *testing.T) {
 
 	// export returns the file and the later appends.
 	host.Do(t, "export", id, "--out", "back.jsonl")
-	back, err := os.ReadFile(host.Path("back.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	back := testkit.ReadFile(t, host.Path("back.jsonl"))
 	sameBytes(t, "the exported file's beginning", back[:min(len(back), len(file.Bytes))], file.Bytes)
 	if n := len(entriesOf(t, back)); n != len(file.IDs)+1 {
 		t.Errorf("the exported file has %d entries, want %d", n, len(file.IDs)+1)
@@ -140,18 +137,13 @@ func checkResume(t *testing.T, first, second *harness.Host, id string) {
 		Former *core.Claim `json:"former"`
 	}
 	first.JSON(t, &here, "resume", id, "--dir", first.Path("some", "where"))
-	got, err := os.ReadFile(here.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := testkit.ReadFile(t, here.Path)
 	sameBytes(t, "the resumed file", got, []byte(first.Do(t, "export", id)))
 	// The agent continues its file; an import adds the new lines, as the holder of the
 	// claim.
 	grown := string(got) + fmt.Sprintf(`{"type":"message","id":"abcd0001","parentId":%q,"timestamp":"2026-03-02T00:00:00.000Z","message":{"role":"user","content":"more","timestamp":1}}`+"\n",
 		lastID(t, got))
-	if err := os.WriteFile(here.Path, []byte(grown), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, here.Path, []byte(grown))
 	var imported api.Imported
 	first.JSON(t, &imported, "import", here.Path)
 	if imported.Entries != 1 {

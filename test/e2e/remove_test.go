@@ -1,12 +1,12 @@
 package e2e_test
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/sesslog/sesslog/core/report"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -19,9 +19,7 @@ func TestEraseIsReportedAndComplete(t *testing.T) {
 {"type":"message","id":"a1b2c3d4","parentId":null,"timestamp":"2026-01-05T09:00:01.000Z","message":{"role":"user","content":"the key is swordfish"}}
 {"type":"message","id":"b1b2c3d4","parentId":"a1b2c3d4","timestamp":"2026-01-05T09:00:02.000Z","message":{"role":"user","content":"thanks"}}
 `
-	if err := os.WriteFile(host.Path("hello.jsonl"), []byte(file), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, host.Path("hello.jsonl"), []byte(file))
 	host.Do(t, "import", "hello.jsonl")
 	refuse := func(code int, want string, args ...string) {
 		t.Helper()

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -41,8 +42,8 @@ func TestResumeStartsTheAgentOnItsFile(t *testing.T) {
 		t.Errorf("the file is %s", path)
 	}
 	claimOn(t, node.Client(), id, core.MainHead, isFree)
-	mine := strings.SplitAfter(read(t, path), "\n")
-	log := strings.SplitAfter(string(exportOf(t, node.Client(), id)), "\n")
+	mine := strings.SplitAfter(string(testkit.ReadFile(t, path)), "\n")
+	log := strings.SplitAfter(string(harness.Export(t, node.Client(), id)), "\n")
 	if len(mine) != len(file.IDs)+4 || strings.Join(mine[1:], "") != strings.Join(log[1:], "") || mine[0] == log[0] {
 		t.Errorf("the file has %d lines, the log %d", len(mine), len(log))
 	}

@@ -266,7 +266,7 @@ func TestRunReportsTakeOver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log := exportOf(t, node.Client(), id)
+	log := harness.Export(t, node.Client(), id)
 	for line := range bytes.Lines(file) {
 		if n := bytes.Count(log, line); n != 1 {
 			t.Errorf("a line is in the log %d times: %s", n, line)

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"sync"
@@ -44,21 +43,6 @@ func appendText(t *testing.T, c *client.Client, id, words string, o client.Appen
 		t.Fatalf("append %q: %v", words, err)
 	}
 	return done
-}
-
-// exportOf returns the session as a file of its agent.
-func exportOf(t *testing.T, c *client.Client, id string) []byte {
-	t.Helper()
-	body, err := c.Export(harness.Timeout(t), id, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer body.Close()
-	b, err := io.ReadAll(body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
 }
 
 // sameBytes compares files, and reports where they differ.
@@ -324,7 +308,7 @@ func viewOnce(t *testing.T, c *client.Client, id string) view {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return view{Cursor: info.Log.Cursor, Entries: info.EntryCount, Info: viaJSON(t, info), Tree: tree, Context: string(built), Export: string(exportOf(t, c, id))}
+	return view{Cursor: info.Log.Cursor, Entries: info.EntryCount, Info: viaJSON(t, info), Tree: tree, Context: string(built), Export: string(harness.Export(t, c, id))}
 }
 
 // sameEverywhere fails the test unless every node shows the same session, and returns

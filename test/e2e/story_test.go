@@ -28,10 +28,7 @@ trap 'command kill -9 ${!:-} 2>/dev/null || :' EXIT
 // The blocks of the README run as printed, line by line.
 func TestReadmeBlocks(t *testing.T) {
 	t.Parallel()
-	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	readme := testkit.ReadFile(t, filepath.Join("..", "..", "README.md"))
 	blocks := shellBlocks(string(readme))
 	if len(blocks) != 2 {
 		t.Fatalf("the README has %d blocks of commands, this test knows two", len(blocks))
@@ -45,12 +42,12 @@ func TestReadmeBlocks(t *testing.T) {
 			t.Errorf("the output of the first block lacks %q:\n%s", want, out)
 		}
 	}
-	went, back := read(t, host.Path("hello.jsonl")), read(t, host.Path("back.jsonl"))
+	went, back := string(testkit.ReadFile(t, host.Path("hello.jsonl"))), string(testkit.ReadFile(t, host.Path("back.jsonl")))
 	if !strings.HasPrefix(back, went) || !strings.Contains(back, "And the admin page?") {
 		t.Errorf("back.jsonl differs from hello.jsonl with the appended line:\n%s", back)
 	}
 	resumed, err := filepath.Glob(host.Path("elsewhere", "*hello-2026.jsonl"))
-	if err != nil || len(resumed) != 1 || read(t, resumed[0]) != back {
+	if err != nil || len(resumed) != 1 || string(testkit.ReadFile(t, resumed[0])) != back {
 		t.Errorf("resume left %v, %v", resumed, err)
 	}
 
@@ -62,7 +59,7 @@ func TestReadmeBlocks(t *testing.T) {
 		t.Errorf("the second block prints:\n%s", out)
 	}
 	resumed, err = filepath.Glob(own.Path("elsewhere", "*kill-me-2026.jsonl"))
-	if err != nil || len(resumed) != 1 || !strings.Contains(read(t, resumed[0]), "Is this safe?") {
+	if err != nil || len(resumed) != 1 || !strings.Contains(string(testkit.ReadFile(t, resumed[0])), "Is this safe?") {
 		t.Errorf("resume left %v, %v", resumed, err)
 	}
 }
@@ -98,13 +95,4 @@ func typed(t *testing.T, host *harness.Host, block string) string {
 		t.Fatalf("%v\n%s\n%s", err, block, out)
 	}
 	return string(out)
-}
-
-func read(t *testing.T, path string) string {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
 }

@@ -36,7 +36,7 @@ func TestClusterWithTLS(t *testing.T) {
 	host.Env = append(host.Env, "SESS_CLIENT_CERT="+agent.Cert, "SESS_CLIENT_KEY="+agent.Key)
 	host.Do(t, "import", file.Save(t, host.Dir))
 	for _, n := range nodes {
-		sameBytes(t, "export", exportOf(t, n.Client(), file.ID), file.Bytes)
+		sameBytes(t, "export", harness.Export(t, n.Client(), file.ID), file.Bytes)
 	}
 
 	if !*long {
@@ -49,6 +49,6 @@ func TestClusterWithTLS(t *testing.T) {
 	nodes[2].Start(t)
 	host.Do(t, "info", file.ID)
 	for _, n := range nodes {
-		sameBytes(t, "export", exportOf(t, n.Client(), file.ID), file.Bytes)
+		sameBytes(t, "export", harness.Export(t, n.Client(), file.ID), file.Bytes)
 	}
 }

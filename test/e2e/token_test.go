@@ -33,7 +33,7 @@ func TestTokenChangesReachRunningNodes(t *testing.T) {
 	path := file.Save(t, build.Dir)
 	harness.Await(t, "node b to know the token", func() error { return failed(build.Sessctl(t, "token", "check")) })
 	build.Do(t, "import", path)
-	sameBytes(t, "export", exportOf(t, a.Client(), file.ID), file.Bytes)
+	sameBytes(t, "export", harness.Export(t, a.Client(), file.ID), file.Bytes)
 	r := build.Sessctl(t, "erase", file.ID, "--why", "x", "--now", "--yes")
 	if r.Code == 0 || !strings.Contains(r.Err, "scope admin") || !strings.Contains(r.Err, "sessctl token create") {
 		t.Errorf("erase with scope write: %s", r)

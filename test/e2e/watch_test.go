@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -93,9 +94,7 @@ func TestNodeFollowsFilesOfAgents(t *testing.T) {
 		t.Fatal(err)
 	}
 	data := `{"type":"session","version":3,"id":"` + id + `","timestamp":"2026-01-02T03:04:05.678Z","cwd":"/w"}` + "\n"
-	if err := os.WriteFile(filepath.Join(dir, "a.jsonl"), []byte(data), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, filepath.Join(dir, "a.jsonl"), []byte(data))
 	harness.Await(t, "the session", func() error { return holds(t, node, id, data) })
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -62,11 +63,11 @@ func TestDamagedCopyThatLeadsLosesNothing(t *testing.T) {
 		t.Fatalf("no blocks: %v", err)
 	}
 	for _, path := range blocks {
-		b := readFile(t, path)
+		b := testkit.ReadFile(t, path)
 		for at := 0; at < len(b); at += 4096 {
 			b[at+r.IntN(min(4096, len(b)-at))] ^= 1 << r.IntN(8)
 		}
-		writeFile(t, path, b)
+		testkit.WriteFile(t, path, b)
 		if err := os.Remove(filepath.Join(filepath.Dir(path), "index.db")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			t.Fatal(err)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/report"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -45,13 +46,13 @@ func flipRecord(t *testing.T, node *harness.Node, id, words string, p place) {
 		t.Fatal(err)
 	}
 	for _, path := range blocks {
-		b := readFile(t, path)
+		b := testkit.ReadFile(t, path)
 		body := bytes.Index(b, []byte(words))
 		if body < 0 {
 			continue
 		}
 		b[offset(b, id, body, p)] ^= 1
-		writeFile(t, path, b)
+		testkit.WriteFile(t, path, b)
 		return
 	}
 	t.Fatalf("no block of %s holds %q", node.Data, words)
@@ -73,22 +74,6 @@ func offset(b []byte, id string, body int, p place) int {
 		return start + length - 3
 	}
 	return body + 1
-}
-
-func readFile(t *testing.T, path string) []byte {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
-func writeFile(t *testing.T, path string, b []byte) {
-	t.Helper()
-	if err := os.WriteFile(path, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // writeInPlace overwrites the beginning of a file that other processes may have open.
@@ -314,9 +299,9 @@ func flipFile(t *testing.T, dir string) func() {
 		t.Fatalf("no file below %s: %v", dir, err)
 	}
 	flip := func() {
-		b := readFile(t, path)
+		b := testkit.ReadFile(t, path)
 		b[len(b)/2] ^= 1
-		writeFile(t, path, b)
+		testkit.WriteFile(t, path, b)
 	}
 	flip()
 	return flip

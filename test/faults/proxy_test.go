@@ -10,13 +10,13 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -61,10 +61,7 @@ const slowBy = 200 * time.Millisecond
 func startProxy(t *testing.T) *proxy {
 	t.Helper()
 	p := &proxy{Bucket: harness.StartBucket(t), first: map[string][]byte{}}
-	pem, err := os.ReadFile(p.CAFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pem := testkit.ReadFile(t, p.CAFile)
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(pem) {
 		t.Fatal("the S3 server's certificate is none")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core/report"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -41,9 +42,9 @@ func TestMemberWithDamagedRaftStateExitsAndSaysWhy(t *testing.T) {
 		t.Fatalf("no snapshots of Raft groups below %s: %v", dir, err)
 	}
 	for _, path := range snaps {
-		b := readFile(t, path)
+		b := testkit.ReadFile(t, path)
 		b[len(b)/2] ^= 1
-		writeFile(t, path, b)
+		testkit.WriteFile(t, path, b)
 	}
 	for _, n := range nodes {
 		n.Launch(t)

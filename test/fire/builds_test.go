@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 // A flaw is a source change that breaks a promise.
@@ -54,24 +56,17 @@ func (f flaw) overlay(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	source, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := testkit.ReadFile(t, file)
 	if strings.Count(string(source), f.from) != 1 {
 		t.Fatalf("%s has no %q any more; break it in another way", f.file, f.from)
 	}
 	dir := t.TempDir()
 	broken, overlay := filepath.Join(dir, "broken.go"), filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(broken, []byte(strings.Replace(string(source), f.from, f.to, 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, broken, []byte(strings.Replace(string(source), f.from, f.to, 1)))
 	b, err := json.Marshal(map[string]map[string]string{"Replace": {file: broken}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(overlay, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, overlay, b)
 	return overlay
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/sesslog/sesslog/core/image"
 	"github.com/sesslog/sesslog/core/recordio"
 	"github.com/sesslog/sesslog/core/snapshot"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
@@ -53,7 +54,7 @@ func TestExampleInDocument(t *testing.T) {
 	e := newExample(t)
 	e.write(t)
 	text := e.render(t)
-	have := string(read(t, documentPath))
+	have := string(testkit.ReadFile(t, documentPath))
 	before, rest, found1 := strings.Cut(have, exampleFrom)
 	old, after, found2 := strings.Cut(rest, exampleTo)
 	switch {
@@ -326,7 +327,7 @@ func imageExample() []string {
 
 func TestDocumentNamesEveryKind(t *testing.T) {
 	t.Parallel()
-	text := string(read(t, documentPath))
+	text := string(testkit.ReadFile(t, documentPath))
 	for _, kind := range []core.Kind{
 		core.KindOpen, core.KindAppend, core.KindAmend, core.KindHead, core.KindClaim, core.KindRelease, core.KindCheckpoint,
 		core.KindClose, core.KindDelete, core.KindUndelete, core.KindErase, core.KindHold, core.KindUnhold, core.KindRedact,

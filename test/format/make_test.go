@@ -86,7 +86,7 @@ func TestMakeFixtures(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for id, end := range endsOf(t, c) {
+	for id, end := range harness.Ends(t, c) {
 		is := expected{Cursor: end, State: "live"}
 		switch id {
 		case trashed:
@@ -96,7 +96,7 @@ func TestMakeFixtures(t *testing.T) {
 		}
 		if is.State == "live" {
 			is.Heads = headsOf(t, c, id)
-			write(t, filepath.Join(dir, id+".jsonl"), export(t, c, id))
+			write(t, filepath.Join(dir, id+".jsonl"), harness.Export(t, c, id))
 		}
 		sessions[id] = is
 		dump(t, c, dir, id)

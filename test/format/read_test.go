@@ -18,6 +18,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/core/recordio"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -32,21 +33,12 @@ func eachVersion(t *testing.T, test func(t *testing.T, dir string, sessions map[
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			t.Parallel()
 			var sessions map[string]expected
-			if err := json.Unmarshal(read(t, dir, "sessions.json"), &sessions); err != nil {
+			if err := json.Unmarshal(testkit.ReadFile(t, dir, "sessions.json"), &sessions); err != nil {
 				t.Fatal(err)
 			}
 			test(t, dir, sessions)
 		})
 	}
-}
-
-func read(t *testing.T, elem ...string) []byte {
-	t.Helper()
-	b, err := os.ReadFile(filepath.Join(elem...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
 }
 
 func TestRecordsOfEachVersionFoldToSameSession(t *testing.T) {
@@ -71,7 +63,7 @@ func TestRecordsOfEachVersionFoldToSameSession(t *testing.T) {
 			if len(s.Blobs()) > 0 || w.State != "live" {
 				continue // its canonical JSONL has references instead of images
 			}
-			if !bytes.Equal(s.Render(), read(t, dir, id+".jsonl")) {
+			if !bytes.Equal(s.Render(), testkit.ReadFile(t, dir, id+".jsonl")) {
 				t.Errorf("%s: lines differ", id)
 			}
 		}
@@ -84,7 +76,7 @@ func fold(t *testing.T, dir, id string) (*core.State, []*recordio.Record) {
 	t.Helper()
 	s := core.NewState("main", core.SessionID(id), dialect.All())
 	var all []*recordio.Record
-	for r, err := range recordio.All(read(t, dir, id+".records")) {
+	for r, err := range recordio.All(testkit.ReadFile(t, dir, id+".records")) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,7 +139,7 @@ func TestSnapshotsOfEachVersionRestoreSession(t *testing.T) {
 // unpack decompresses a session's snapshot as a whole.
 func unpack(t *testing.T, dir, id string) []byte {
 	t.Helper()
-	z, err := zstd.NewReader(bytes.NewReader(read(t, dir, id+".snapshot.zst")))
+	z, err := zstd.NewReader(bytes.NewReader(testkit.ReadFile(t, dir, id+".snapshot.zst")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +155,7 @@ func TestNodeStartsOnDataOfEachVersion(t *testing.T) {
 	t.Parallel()
 	eachVersion(t, func(t *testing.T, dir string, sessions map[string]expected) {
 		data := t.TempDir()
-		extract(t, read(t, dir, "data.tar.gz"), data)
+		extract(t, testkit.ReadFile(t, dir, "data.tar.gz"), data)
 		node := harness.StartNode(t, "--node", "golden", "--data", data)
 		checkSame(t, node, dir, sessions)
 		checkWritable(t, node, sessions)
@@ -212,7 +204,7 @@ func TestBackupOfEachVersionRestores(t *testing.T) {
 func checkSame(t *testing.T, node *harness.Node, dir string, sessions map[string]expected) {
 	t.Helper()
 	c := node.Client()
-	ends := endsOf(t, c)
+	ends := harness.Ends(t, c)
 	for id, w := range sessions {
 		if ends[id] != w.Cursor {
 			t.Errorf("%s: cursor %s, want %s", id, ends[id], w.Cursor)
@@ -220,7 +212,7 @@ func checkSame(t *testing.T, node *harness.Node, dir string, sessions map[string
 		if w.State != "live" {
 			continue
 		}
-		if !bytes.Equal(export(t, c, id), read(t, dir, id+".jsonl")) {
+		if !bytes.Equal(harness.Export(t, c, id), testkit.ReadFile(t, dir, id+".jsonl")) {
 			t.Errorf("%s: export differs", id)
 		}
 		for name, at := range headsOf(t, c, id) {
@@ -248,23 +240,6 @@ func checkWritable(t *testing.T, node *harness.Node, sessions map[string]expecte
 	host.Do(t, "verify", "--all")
 }
 
-// endsOf returns the seq and chain of the last record of each session.
-func endsOf(t *testing.T, c *client.Client) map[string]string {
-	t.Helper()
-	ends := map[string]string{}
-	for shard, shards := 0, 1; shard < shards; shard++ {
-		e, err := c.Ends(harness.Timeout(t), shard)
-		if err != nil {
-			t.Fatal(err)
-		}
-		shards = e.Shards
-		for _, s := range e.Sessions {
-			ends[string(s.Session)] = fmt.Sprintf("%d-%s", s.Seq, s.Chain)
-		}
-	}
-	return ends
-}
-
 func headsOf(t *testing.T, c *client.Client, id string) map[string]core.Leaf {
 	t.Helper()
 	heads, err := c.Heads(harness.Timeout(t), id)
@@ -276,18 +251,4 @@ func headsOf(t *testing.T, c *client.Client, id string) map[string]core.Leaf {
 		at[h.Head] = h.Leaf
 	}
 	return at
-}
-
-func export(t *testing.T, c *client.Client, id string) []byte {
-	t.Helper()
-	r, err := c.Export(harness.Timeout(t), id, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	b, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
 }

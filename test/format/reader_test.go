@@ -20,6 +20,7 @@ import (
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/image"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 	"github.com/sesslog/sesslog/test/format/reader"
 )
@@ -29,7 +30,7 @@ func TestReaderReadsRecordFixtures(t *testing.T) {
 	eachVersion(t, func(t *testing.T, dir string, sessions map[string]expected) {
 		for id, want := range sessions {
 			src := fixtureSource(t, dir, id)
-			records, err := reader.Records(read(t, dir, id+".records"), src)
+			records, err := reader.Records(testkit.ReadFile(t, dir, id+".records"), src)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -47,15 +48,15 @@ func TestReaderReadsRecordFixtures(t *testing.T) {
 func fixtureSource(t *testing.T, dir, id string) reader.Source {
 	t.Helper()
 	data := t.TempDir()
-	extract(t, read(t, dir, "data.tar.gz"), data)
+	extract(t, testkit.ReadFile(t, dir, "data.tar.gz"), data)
 	objects := fstest.MapFS{}
 	err := fs.WalkDir(os.DirFS(filepath.Join(data, "blobs")), ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		b := read(t, data, "blobs", path)
+		b := testkit.ReadFile(t, data, "blobs", path)
 		if strings.HasPrefix(path, "snapshots/main/"+id+"/") { // the fixture must do in its place
-			b = read(t, dir, id+".snapshot.zst")
+			b = testkit.ReadFile(t, dir, id+".snapshot.zst")
 		}
 		objects[path] = &fstest.MapFile{Data: b}
 		return nil
@@ -90,7 +91,7 @@ func TestReaderReadsStreamFixtures(t *testing.T) {
 	t.Parallel()
 	eachVersion(t, func(t *testing.T, dir string, sessions map[string]expected) {
 		data := t.TempDir()
-		extract(t, read(t, dir, "data.tar.gz"), data)
+		extract(t, testkit.ReadFile(t, dir, "data.tar.gz"), data)
 		node := harness.StartNode(t, "--node", "golden", "--data", data, "--nats-listen", "127.0.0.1:0")
 		log := openStreams(t, node, data)
 		for id, want := range sessions {
@@ -112,7 +113,7 @@ func checkState(t *testing.T, dir string, want expected, s *reader.State, src re
 		return
 	}
 	checkHeads(t, s, want.Heads)
-	checkExport(t, s, src, read(t, dir, s.ID+".jsonl"))
+	checkExport(t, s, src, testkit.ReadFile(t, dir, s.ID+".jsonl"))
 }
 
 func checkHeads(t *testing.T, s *reader.State, want map[string]core.Leaf) {
@@ -241,12 +242,12 @@ func startFresh(t *testing.T) *fresh {
 func (f *fresh) check(t *testing.T, id string) *reader.State {
 	t.Helper()
 	c, s := f.node.Client(), f.session(t, id)
-	if got, end := fmt.Sprintf("%d-%x", s.Seq, s.Chain), endsOf(t, c)[id]; got != end {
+	if got, end := fmt.Sprintf("%d-%x", s.Seq, s.Chain), harness.Ends(t, c)[id]; got != end {
 		t.Errorf("%s: cursor %s, want %s", id, got, end)
 	}
 	if s.Erased == nil {
 		checkHeads(t, s, headsOf(t, c, id))
-		checkExport(t, s, f.src, export(t, c, id))
+		checkExport(t, s, f.src, harness.Export(t, c, id))
 	}
 	return s
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -142,7 +143,7 @@ func (h *claudeHost) hasFiles(t *testing.T, id string, atLeast int) {
 		if err != nil {
 			return err
 		}
-		if file := read(t, path); file != string(logged) {
+		if file := string(testkit.ReadFile(t, path)); file != string(logged) {
 			t.Errorf("%s is not in the log as it is: %s", name, differ(logged, []byte(file)))
 		}
 		return nil
@@ -400,7 +401,7 @@ func (h *claudeHost) loses(t *testing.T, text string) {
 func withoutLines(t *testing.T, path, text string) {
 	t.Helper()
 	var kept strings.Builder
-	for line := range strings.Lines(read(t, path)) {
+	for line := range strings.Lines(string(testkit.ReadFile(t, path))) {
 		if !strings.Contains(line, text) {
 			kept.WriteString(line)
 		}

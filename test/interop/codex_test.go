@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -184,7 +185,7 @@ func (h *codexHost) resumes(t *testing.T, id, without string) {
 	if err := os.CopyFS(filepath.Join(home, "sessions"), os.DirFS(h.Path(".codex", "sessions"))); err != nil {
 		t.Fatal(err)
 	}
-	config := read(t, h.Path(".codex", "config.toml"))
+	config := string(testkit.ReadFile(t, h.Path(".codex", "config.toml")))
 	if err := os.WriteFile(filepath.Join(home, "config.toml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -402,7 +403,7 @@ func (h *codexHost) text(t *testing.T) (text string) {
 	t.Helper()
 	found, _ := filepath.Glob(h.Path(".codex", "sessions", "*", "*", "*", "*.jsonl"))
 	for _, path := range found {
-		text += read(t, path)
+		text += string(testkit.ReadFile(t, path))
 	}
 	return text
 }

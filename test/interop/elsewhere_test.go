@@ -19,6 +19,7 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/session/catalog"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
@@ -113,7 +114,7 @@ func (d *desk) pid(t *testing.T) int {
 // it.
 func (d *desk) pids(t *testing.T) (agent, sessctl int) {
 	t.Helper()
-	if _, err := fmt.Sscan(read(t, d.pidFile()), &agent, &sessctl); err != nil {
+	if _, err := fmt.Sscan(string(testkit.ReadFile(t, d.pidFile())), &agent, &sessctl); err != nil {
 		t.Fatal(err)
 	}
 	return agent, sessctl
@@ -200,7 +201,7 @@ func TestConversationContinuesOnAnotherHost(t *testing.T) {
 		body, err := node.Client().Export(t.Context(), id, false)
 		log := sortedLines(whole(t, body, err))
 		for _, d := range []*desk{ann, bob} {
-			for _, line := range sortedLines([]byte(read(t, d.file(t)))) {
+			for _, line := range sortedLines([]byte(string(testkit.ReadFile(t, d.file(t))))) {
 				if at, ok := cwdOf(line); ok {
 					if at != d.project {
 						t.Errorf("the file of %s names %s", d.project, at)
@@ -210,7 +211,7 @@ func TestConversationContinuesOnAnotherHost(t *testing.T) {
 				}
 			}
 		}
-		if n := strings.Count(read(t, ann.file(t)), "\n"); n != len(log) {
+		if n := strings.Count(string(testkit.ReadFile(t, ann.file(t))), "\n"); n != len(log) {
 			t.Errorf("the log has %d lines, the file %d", len(log), n)
 		}
 	})
@@ -223,15 +224,6 @@ func cwdOf(line string) (string, bool) {
 		return "", false
 	}
 	return h.CWD, true
-}
-
-func read(t *testing.T, path string) string {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
 }
 
 // A host dies in the middle of a turn: either sessctl and its agent are killed, or

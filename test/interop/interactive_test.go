@@ -14,6 +14,7 @@ import (
 	"github.com/creack/pty"
 
 	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -153,7 +154,7 @@ func TestKilledSessctlInTerminalLosesNothing(t *testing.T) {
 			if shell != shellWithJobs {
 				x.shows(`I am sure\.`)
 				harness.Await(t, "the agent writes what it says", func() error {
-					if b := read(t, ann.file(t)); !strings.Contains(b, "I am sure.") {
+					if b := string(testkit.ReadFile(t, ann.file(t))); !strings.Contains(b, "I am sure.") {
 						return fmt.Errorf("the file has %d bytes", len(b))
 					}
 					return nil

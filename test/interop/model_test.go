@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 // A model answers like a model provider, from a script, and records its requests.
@@ -197,8 +199,6 @@ func (m *model) declare(tb testing.TB, a *agent, dir string) {
 		tb.Fatal(err)
 	}
 	for name, b := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
-			tb.Fatal(err)
-		}
+		testkit.WriteFile(tb, filepath.Join(dir, name), b)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 // omp returns the newest version of which all parts are published. Those of 18.3.4 are
@@ -59,7 +61,7 @@ func TestOmpReadsSessions(t *testing.T) {
 		c.append(t, id, rng)
 		file := c.exports(t, id)
 		path := filepath.Join(c.dir, "session.jsonl")
-		c.save(t, path, file)
+		testkit.WriteFile(t, path, file)
 		c.agree(t, id, path, file, rng)
 	}
 	t.Logf("%s judged %d sessions in %d contexts", c.agent, n, c.contexts)

@@ -21,6 +21,7 @@ import (
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -53,9 +54,7 @@ func TestOpenLargeSession(t *testing.T) {
 		t.Run(shape.name, func(t *testing.T) {
 			file := bigSession(50_000, shape.summaries)
 			path := filepath.Join(t.TempDir(), "big.jsonl")
-			if err := os.WriteFile(path, file, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testkit.WriteFile(t, path, file)
 			context := j.context(t, path, "")
 			want := digest(context)
 			theirs := j.open(t, path)

@@ -2,12 +2,12 @@ package interop_test
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -62,10 +62,7 @@ func onlySession(t *testing.T, dir string) string {
 
 func hasFile(t *testing.T, c *client.Client, id, path string) {
 	t.Helper()
-	file, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := testkit.ReadFile(t, path)
 	body, err := c.Export(t.Context(), id, false)
 	if out := whole(t, body, err); !bytes.Equal(out, file) {
 		t.Errorf("the log lacks lines of the agent: %s", differ(out, file))

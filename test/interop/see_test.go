@@ -22,6 +22,7 @@ import (
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -75,11 +76,11 @@ func (c *court) try(t *testing.T, seed uint64) {
 	c.append(t, id, rng)
 	before := c.exports(t, id)
 	path := filepath.Join(c.dir, "session.jsonl")
-	c.save(t, path, before)
+	testkit.WriteFile(t, path, before)
 	c.agree(t, id, path, before, rng)
 
 	c.judge.append(t, path, s.todo)
-	grown := c.load(t, path)
+	grown := testkit.ReadFile(t, path)
 	if !bytes.HasPrefix(grown, before) {
 		t.Fatalf("the agent changed existing lines:\n%s", differ(grown, before))
 	}
@@ -123,14 +124,14 @@ func (c *court) continueAt(t *testing.T, id, path string, rng *rand.Rand) {
 		t.Fatal(err)
 	}
 	body, _, err := c.node.File(t.Context(), id, "")
-	c.save(t, path, whole(t, body, err))
+	testkit.WriteFile(t, path, whole(t, body, err))
 	agent := c.read(t, path)
 	if agent.Leaf == nil || *agent.Leaf != target || agent.Context != digest(c.atNode(t, id, client.View{})) {
 		t.Fatalf("the head is at %q, the agent continues at %v: %s", target, agent.Leaf,
 			differ(c.atNode(t, id, client.View{}), c.context(t, path, "")))
 	}
 	c.judge.append(t, path, []step{step(`{"step":"message","message":{"role":"user","content":"here","timestamp":1}}`)})
-	file := c.load(t, path)
+	file := testkit.ReadFile(t, path)
 	done, err := c.node.Import(t.Context(), bytes.NewReader(file), int64(len(file)), client.ImportOptions{Dialect: c.agent.dialect})
 	if err != nil || done.Entries != 1 {
 		t.Fatalf("import of the agent's lines at %q: %+v, %v", target, done, err)
@@ -244,28 +245,12 @@ func sortedLines(file []byte) []string {
 	return slices.Sorted(strings.Lines(string(file)))
 }
 
-func (c *court) save(t *testing.T, path string, b []byte) {
-	t.Helper()
-	if err := os.WriteFile(path, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func (c *court) load(t *testing.T, path string) []byte {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
 // agree compares the agent's report of the file at path, which has the content file,
 // with the node's report of the session and with core's reading of the file.
 func (c *court) agree(t *testing.T, id, path string, file []byte, rng *rand.Rand) {
 	t.Helper()
 	agent := c.read(t, path)
-	if after := c.load(t, path); !bytes.Equal(after, file) {
+	if after := testkit.ReadFile(t, path); !bytes.Equal(after, file) {
 		t.Fatalf("the agent changed the file while reading it:\n%s", differ(after, file))
 	}
 	info, err := c.node.InfoBy(t.Context(), id, c.agent.profile)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -36,10 +36,7 @@ func TestAgentResumesOnAnotherHost(t *testing.T) {
 		m.declare(t, a, dir)
 		var resumed struct{ Path string }
 		host.JSON(t, &resumed, "resume", id)
-		before, err := os.ReadFile(resumed.Path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		before := testkit.ReadFile(t, resumed.Path)
 
 		run(t, a, host, "-p", "What now?", "--model", "fake/fake-1", a.opens, resumed.Path)
 
@@ -55,10 +52,7 @@ func TestAgentResumesOnAnotherHost(t *testing.T) {
 			}
 		}
 
-		after, err := os.ReadFile(resumed.Path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		after := testkit.ReadFile(t, resumed.Path)
 		if !bytes.HasPrefix(after, before) {
 			t.Fatalf("the agent changed existing lines:\n%s", differ(after, before))
 		}

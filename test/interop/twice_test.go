@@ -7,6 +7,7 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -27,12 +28,12 @@ func TestSessionWrittenTwiceByOldPi(t *testing.T) {
 	}
 	path := filepath.Join(c.dir, "session.jsonl")
 	before := c.exports(t, id)
-	c.save(t, path, before)
+	testkit.WriteFile(t, path, before)
 	c.judge.append(t, path, []step{
 		step(`{"step":"message","message":{"role":"user","content":"hello?","timestamp":1}}`),
 		step(`{"step":"message","message":{"role":"assistant","content":[{"type":"text","text":"I am."}],"provider":"p","model":"m","timestamp":1}}`),
 	})
-	twice := c.load(t, path)
+	twice := testkit.ReadFile(t, path)
 	if n := bytes.Count(twice, []byte(`"is anybody there?"`)); n != 2 {
 		t.Fatalf("pi wrote the question %d times:\n%s", n, twice)
 	}
@@ -41,7 +42,7 @@ func TestSessionWrittenTwiceByOldPi(t *testing.T) {
 		t.Fatalf("import: %+v, %v", done, err)
 	}
 	out := c.exports(t, id)
-	c.save(t, path, out)
+	testkit.WriteFile(t, path, out)
 	agent := c.read(t, path)
 	if agent.Context != digest(c.atNode(t, id, client.View{})) {
 		t.Fatalf("contexts: %s", differ(c.atNode(t, id, client.View{}), c.context(t, path, "")))

@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"os"
 	"testing"
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 // A manifest is the part of an overlay that this package uses. test/k8s/render
@@ -71,10 +72,7 @@ type probe struct {
 
 func readManifest(t *testing.T, overlay string) *manifest {
 	t.Helper()
-	b, err := os.ReadFile("../../deploy/k8s/rendered/" + overlay + ".yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testkit.ReadFile(t, "../../deploy/k8s/rendered/"+overlay+".yaml")
 	m := &manifest{configs: map[string]map[string]string{}}
 	for d := yaml.NewDecoder(bytes.NewReader(b)); ; {
 		var object struct {

@@ -108,21 +108,7 @@ func appendLine(t *testing.T, p *pod, id, words string) {
 // read exports the session from a pod.
 func read(t *testing.T, p *pod, id string) []byte {
 	t.Helper()
-	return export(t, p.client(t), id)
-}
-
-func export(t *testing.T, c *client.Client, id string) []byte {
-	t.Helper()
-	r, err := c.Export(harness.Timeout(t), id, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	b, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return harness.Export(t, p.client(t), id)
 }
 
 // replace creates and starts a stopped pod again.

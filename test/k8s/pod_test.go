@@ -109,9 +109,7 @@ func (p *pod) mount(t *testing.T, v volume, dir string) {
 		}
 	}
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.WriteFile(t, filepath.Join(dir, name), []byte(text))
 	}
 }
 

@@ -302,7 +302,7 @@ func (l *load) finish(t *testing.T) {
 func (l *load) check(t *testing.T) {
 	t.Helper()
 	for _, id := range l.ids {
-		file := export(t, l.cl, id)
+		file := harness.Export(t, l.cl, id)
 		acked := 0
 		for _, a := range l.acks {
 			if a.session != id {

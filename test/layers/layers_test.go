@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 const (
@@ -61,10 +63,7 @@ type pkg struct {
 
 func TestArchitectureListsThePackages(t *testing.T) {
 	t.Parallel()
-	b, err := os.ReadFile(document)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testkit.ReadFile(t, document)
 	before, rest, ok := strings.Cut(string(b), begin)
 	_, after, ok2 := strings.Cut(rest, end)
 	if !ok || !ok2 {

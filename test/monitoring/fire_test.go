@@ -2,7 +2,6 @@ package monitoring
 
 import (
 	"context"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -12,6 +11,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 const samples = "../../deploy/monitoring/alerts_test.yaml"
@@ -40,7 +41,7 @@ func TestAlertsFireOnSampleDataInTime(t *testing.T) {
 // TestWrongAlertsFailOnSampleData shows that the test above can fail.
 func TestWrongAlertsFailOnSampleData(t *testing.T) {
 	t.Parallel()
-	rules := string(read(t, "../../deploy/monitoring/alerts.yaml"))
+	rules := string(testkit.ReadFile(t, "../../deploy/monitoring/alerts.yaml"))
 	for alert, change := range map[string][2]string{
 		"SesslogNatsLost":    {"sesslog_nats_up == 0", "sesslog_nats_up == 2"},             // never fires
 		"SesslogNodeDown":    {`up{job="sesslog"} == 0`, `up == 0`},                        // fires for another's
@@ -53,10 +54,8 @@ func TestWrongAlertsFailOnSampleData(t *testing.T) {
 			t.Fatalf("%s has no %q", alert, change[0])
 		}
 		dir := t.TempDir()
-		for name, b := range map[string][]byte{"alerts.yaml": []byte(other), "alerts_test.yaml": read(t, samples)} {
-			if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
-				t.Fatal(err)
-			}
+		for name, b := range map[string][]byte{"alerts.yaml": []byte(other), "alerts_test.yaml": testkit.ReadFile(t, samples)} {
+			testkit.WriteFile(t, filepath.Join(dir, name), b)
 		}
 		if said, ok := fire(t, filepath.Join(dir, "alerts_test.yaml")); ok || !strings.Contains(said, alert+" at ") {
 			t.Errorf("%s with %q passes: %s", alert, change[1], said)
@@ -70,7 +69,7 @@ func TestWrongAlertsFailOnSampleData(t *testing.T) {
 func TestEveryAlertHasSampleData(t *testing.T) {
 	t.Parallel()
 	var data sampleData
-	if err := yaml.Unmarshal(read(t, samples), &data); err != nil {
+	if err := yaml.Unmarshal(testkit.ReadFile(t, samples), &data); err != nil {
 		t.Fatal(err)
 	}
 	known := metrics(t)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"os"
 	"os/exec"
 	"regexp"
 	"slices"
@@ -13,6 +12,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 // rules is the used part of a rule file of Prometheus.
@@ -51,7 +52,7 @@ var command = regexp.MustCompile("`(sessctl|curl|systemctl|journalctl) ")
 
 func TestEveryAlertIsCompleteAndDocumented(t *testing.T) {
 	t.Parallel()
-	book := string(read(t, "../../docs/OPERATIONS.md"))
+	book := string(testkit.ReadFile(t, "../../docs/OPERATIONS.md"))
 	seen := map[string]bool{}
 	for _, r := range alerts(t) {
 		if seen[r.Alert] || !strings.HasPrefix(r.Alert, "Sesslog") {
@@ -192,7 +193,7 @@ func TestParserRejectsInvalidQueries(t *testing.T) {
 func metrics(t *testing.T) map[string][]string {
 	all := map[string][]string{}
 	row := regexp.MustCompile("(?m)^\\| `(sesslog_\\w+)` \\| (\\w+) \\| ([^|]*) \\|")
-	for _, m := range row.FindAllStringSubmatch(string(read(t, "../../docs/METRICS.md")), -1) {
+	for _, m := range row.FindAllStringSubmatch(string(testkit.ReadFile(t, "../../docs/METRICS.md")), -1) {
 		var labels []string
 		for _, l := range strings.Split(m[3], ",") {
 			labels = append(labels, strings.Trim(l, " `"))
@@ -223,7 +224,7 @@ func find(known map[string][]string, name string) ([]string, bool) {
 
 func alerts(t *testing.T) []rule {
 	t.Helper()
-	d := yaml.NewDecoder(bytes.NewReader(read(t, "../../deploy/monitoring/alerts.yaml")))
+	d := yaml.NewDecoder(bytes.NewReader(testkit.ReadFile(t, "../../deploy/monitoring/alerts.yaml")))
 	d.KnownFields(true)
 	var file rules
 	if err := d.Decode(&file); err != nil {
@@ -242,7 +243,7 @@ func alerts(t *testing.T) []rule {
 func board(t *testing.T) dashboard {
 	t.Helper()
 	var d dashboard
-	if err := json.Unmarshal(read(t, "../../deploy/monitoring/dashboard.json"), &d); err != nil {
+	if err := json.Unmarshal(testkit.ReadFile(t, "../../deploy/monitoring/dashboard.json"), &d); err != nil {
 		t.Fatal(err)
 	}
 	return d
@@ -255,15 +256,6 @@ func anchors(book string) (all []string) {
 		all = append(all, strings.ReplaceAll(heading, " ", "-"))
 	}
 	return all
-}
-
-func read(t *testing.T, path string) []byte {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
 }
 
 type parsed struct {

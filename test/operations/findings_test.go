@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -126,10 +127,7 @@ func wantTest(t *testing.T, name string) {
 		if !strings.HasSuffix(f.Name(), "_test.go") {
 			continue
 		}
-		text, err := os.ReadFile("../../" + dir + "/" + f.Name())
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testkit.ReadFile(t, "../../"+dir+"/"+f.Name())
 		if strings.Contains(string(text), "\nfunc "+test+"(") {
 			return
 		}

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 // blockTimeout is the time limit of a block. Only a failing block takes as long.
@@ -83,9 +85,7 @@ func (h *host) types(t *testing.T, line int, text string) string {
 	t.Helper()
 	h.blocks++
 	file := h.path(fmt.Sprintf("block-%02d", h.blocks))
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, file, []byte(text))
 	before, began := len(h.read("screen")), time.Now()
 	if _, err := fmt.Fprintln(h.in, file); err != nil {
 		t.Fatalf("%s: %v", h.name, err)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 	"github.com/sesslog/sesslog/test/operations/blocks"
 )
@@ -68,17 +69,13 @@ func TestTwoLaptops(t *testing.T) {
 			if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(file, []byte(greeting), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testkit.WriteFile(t, file, []byte(greeting))
 			h.types(t, step.Line, "until sessctl tree hello-2026 | grep a1b2c3d4; do sleep 0.1; done\n")
 		case strings.Contains(step.Text, "token create"):
 			if err := os.MkdirAll(hosts["couch"].path(".config/sesslog"), 0o700); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(hosts["couch"].path(".config/sesslog/couch-token"), []byte(h.read(".config/sesslog/couch-token")), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testkit.WriteFile(t, hosts["couch"].path(".config/sesslog/couch-token"), []byte(h.read(".config/sesslog/couch-token")))
 		case strings.Contains(step.Text, "sessctl ls") && !strings.Contains(screen, "Which port does the site use?"):
 			t.Errorf("couch does not list the session of desk:\n%s", screen)
 		case strings.Contains(step.Text, "resume") && h.name == "desk" && !strings.Contains(screen, "Hello from couch."):

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -68,10 +69,7 @@ func stamped(t *testing.T, program, version string) []byte {
 	if more < 0 {
 		t.Fatalf("version %s is longer than %s", version, info.Main.Version)
 	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testkit.ReadFile(t, path)
 	mark := "mod\t" + info.Main.Path + "\t"
 	old, stamp := mark+info.Main.Version, mark+version+strings.Repeat("+", more)
 	if !bytes.Contains(b, []byte(old)) {

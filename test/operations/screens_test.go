@@ -18,6 +18,7 @@ import (
 	"github.com/creack/pty"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -74,10 +75,7 @@ func TestScreens(t *testing.T) {
 				}
 				return
 			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := testkit.ReadFile(t, path)
 			if !bytes.Equal(got, want) {
 				t.Errorf("other screens than %s; compare after: go test ./test/operations -run TestScreens -update\n%s", path, got)
 			}
@@ -247,9 +245,7 @@ func steady(screen, dir, verb string) string {
 
 func write(t *testing.T, name, text string) {
 	t.Helper()
-	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, name, []byte(text))
 }
 
 // piFile returns a session of pi: prompts and answers in turn, each answer after a

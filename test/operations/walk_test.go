@@ -77,9 +77,7 @@ func look(t *testing.T, hosts hostsByName, h *host, step blocks.Block, screen st
 	has := func(part string) bool { return strings.Contains(step.Text, part) }
 	switch {
 	case has("sessctl import"):
-		if err := os.WriteFile(h.path("sesslog/large-file.jsonl"), file.Bytes, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.WriteFile(t, h.path("sesslog/large-file.jsonl"), file.Bytes)
 		h.types(t, 0, "sessctl import large-file.jsonl\n")
 	case has("sessnode --version"):
 		says(t, h, "sessnode --version", versions[0])

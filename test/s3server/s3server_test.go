@@ -1,19 +1,16 @@
 package s3server_test
 
 import (
-	"os"
 	"strings"
 	"testing"
 
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/s3server"
 )
 
 func TestVersionMatchesToolsModule(t *testing.T) {
 	t.Parallel()
-	mod, err := os.ReadFile("tools/go.mod")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mod := testkit.ReadFile(t, "tools/go.mod")
 	if want := "github.com/versity/versitygw " + s3server.Version + " "; !strings.Contains(string(mod), want) {
 		t.Errorf("tools/go.mod does not require %q", want)
 	}

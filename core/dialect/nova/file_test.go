@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,6 +16,7 @@ import (
 	"github.com/sesslog/sesslog/core/dialect/nova"
 	"github.com/sesslog/sesslog/core/display"
 	"github.com/sesslog/sesslog/core/item"
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 // indented is plain on many lines.
@@ -246,10 +246,7 @@ func TestCorpusRoundTrip(t *testing.T) {
 		t.Error("there is no session in the corpus")
 	}
 	for _, path := range names {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.ReadFile(t, path)
 		f := readFile(t, string(data))
 		if got := layout(f); strings.TrimSuffix(got, "\n") != strings.TrimSuffix(string(data), "\n") {
 			t.Errorf("%s: %s", path, cmp.Diff(string(data), got))

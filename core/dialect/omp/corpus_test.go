@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"github.com/sesslog/sesslog/core/dialect/dialecttest"
 	"github.com/sesslog/sesslog/core/dialect/omp"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 // The tests in this file hold the dialect to what the real omp said of files
@@ -90,10 +90,7 @@ func TestCorpusEdge(t *testing.T) {
 	for name, agents := range results {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			data, err := os.ReadFile(filepath.Join(dir, name+".jsonl"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := testkit.ReadFile(t, filepath.Join(dir, name+".jsonl"))
 			want, ok := agents["omp-18.3.4"]
 			if !ok {
 				t.Fatal("it was not asked")
@@ -176,10 +173,7 @@ func TestCorpusDetect(t *testing.T) {
 	for folder, want := range map[string]string{"omp/made": "omp", "omp/live": "omp", "pi/made": "pi", "pi/live": "pi", "pi/real": "pi"} {
 		files, _ := filepath.Glob(filepath.Join(dialecttest.Corpus(t), folder, "*.jsonl"))
 		for _, name := range files {
-			data, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := testkit.ReadFile(t, name)
 			d, err := dialect.Detect(data)
 			if strings.Contains(name, "omp-live") && want == "pi" {
 				want = "omp"

@@ -2,7 +2,6 @@ package opencode_test
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"github.com/sesslog/sesslog/core/bundle"
 	"github.com/sesslog/sesslog/core/dialect/dialecttest"
 	"github.com/sesslog/sesslog/core/dialect/opencode"
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 // A recorded session of opencode, and what opencode sent when it was resumed.
@@ -38,10 +38,7 @@ func eachRecorded(t *testing.T, f func(t *testing.T, r recorded)) {
 			r := recorded{dir: dir}
 			names, _ := filepath.Glob(filepath.Join(dir, "files", "*"))
 			for _, name := range names {
-				data, err := os.ReadFile(name)
-				if err != nil {
-					t.Fatal(err)
-				}
+				data := testkit.ReadFile(t, name)
 				r.files = append(r.files, bundle.File{Path: filepath.Base(name), Data: data})
 			}
 			var meta struct{ SessionID string }

@@ -39,10 +39,7 @@ func TestCorpusLoadsLikeOpenRath(t *testing.T) {
 		name = strings.TrimSuffix(name, ".loaded.json")
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			t.Parallel()
-			data, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := testkit.ReadFile(t, name)
 			f, d, err := dialect.Read("", data)
 			if err != nil || d.Name() != "openrath" {
 				t.Fatalf("read as %v, %v", d, err)

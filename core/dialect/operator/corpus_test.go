@@ -2,7 +2,6 @@ package operator_test
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/sesslog/sesslog/core/dialect/dialecttest"
 	"github.com/sesslog/sesslog/core/dialect/operator"
 	"github.com/sesslog/sesslog/core/display"
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 // The test in this file holds the dialect to what Operator's own code said of
@@ -55,10 +55,7 @@ func TestCorpus(t *testing.T) {
 	for _, name := range files {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			t.Parallel()
-			data, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := testkit.ReadFile(t, name)
 			f, d, err := dialect.Read("", data)
 			if err != nil || d.Name() != "operator" {
 				t.Fatalf("read as %v, %v", d, err)

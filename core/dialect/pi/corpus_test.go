@@ -13,6 +13,7 @@ import (
 	"github.com/sesslog/sesslog/core/dialect/dialecttest"
 	"github.com/sesslog/sesslog/core/dialect/pi"
 	"github.com/sesslog/sesslog/core/display"
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 // The tests in this file hold the dialect to what the real pi said of files
@@ -63,10 +64,7 @@ func TestCorpusEdge(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			want := agents["pi-1.5.2"]
-			data, err := os.ReadFile(filepath.Join(dir, name+".jsonl"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := testkit.ReadFile(t, filepath.Join(dir, name+".jsonl"))
 			f, err := pi.Dialect{}.File(data)
 			if want.Info["error"] != nil && defects[name] == "" || len(data) == 0 {
 				if err == nil {
@@ -121,10 +119,7 @@ func TestCorpusRealMigrates(t *testing.T) {
 			if old.Exact || old.Version != "1" {
 				t.Errorf("exact %v, version %s", old.Exact, old.Version)
 			}
-			want, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := testkit.ReadFile(t, name)
 			migrated, err := pi.Dialect{}.File(want)
 			if err != nil {
 				t.Fatal(err)

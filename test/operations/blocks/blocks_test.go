@@ -1,12 +1,12 @@
 package blocks_test
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/operations/blocks"
 )
 
@@ -52,9 +52,7 @@ func TestParseFindsBlocksAndSpans(t *testing.T) {
 func TestCallsParsesShellCommands(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "page.md")
-	if err := os.WriteFile(path, []byte(document), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, path, []byte(document))
 	got, err := blocks.Calls(path, "sessctl")
 	if err != nil {
 		t.Fatal(err)
@@ -74,9 +72,7 @@ func TestCallsParsesShellCommands(t *testing.T) {
 func TestInvalidShellIsAnError(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "page.md")
-	if err := os.WriteFile(path, []byte("```sh\nsessctl ls | | x\n```\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, path, []byte("```sh\nsessctl ls | | x\n```\n"))
 	if calls, err := blocks.Calls(path, "sessctl"); err == nil {
 		t.Errorf("it is read as %v", calls)
 	}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 // TestLaunchdUnitReadsSecrets runs the command of a property list in a home with a file
@@ -36,9 +38,7 @@ func TestLaunchdUnitReadsSecrets(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "node.env"), []byte("# of the node\nSESS_TOKEN=hush\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, filepath.Join(dir, "node.env"), []byte("# of the node\nSESS_TOKEN=hush\n"))
 	if got, want := run(), "hush|a \"b\" $c & <d>\n"; got != want {
 		t.Errorf("with a file of secrets: %q, want %q", got, want)
 	}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 func TestSettingsNameTheFaultyRow(t *testing.T) {
@@ -21,9 +23,7 @@ func TestSettingsNameTheFaultyRow(t *testing.T) {
 		if err := os.MkdirAll(filepath.Join(home, "sesslog"), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(home, "sesslog", "sessctl.yaml"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.WriteFile(t, filepath.Join(home, "sesslog", "sessctl.yaml"), []byte(text))
 		a := testApp(map[string]string{"XDG_CONFIG_HOME": home})
 		if _, err := a.settings(); err == nil || !strings.Contains(err.Error(), want) || Describe(err, "").Exit != ExitInvalid {
 			t.Errorf("%q: %v, want %q", text, err, want)

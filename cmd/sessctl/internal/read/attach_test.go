@@ -16,6 +16,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/core/display"
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -105,10 +106,7 @@ func golden(t *testing.T, name string, got []byte) {
 			t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := testkit.ReadFile(t, path)
 	if !bytes.Equal(got, want) {
 		t.Errorf("it is not %s (-update writes it anew):\n%s", path, got)
 	}

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 func TestDirectoryWithoutSessionsDoesNotStopTheOthers(t *testing.T) {
@@ -15,9 +17,7 @@ func TestDirectoryWithoutSessionsDoesNotStopTheOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(full, "a.jsonl"), []byte("{}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, filepath.Join(full, "a.jsonl"), []byte("{}\n"))
 	files, err := sessionFiles([]string{hollow, full})
 	if err != nil || len(files) != 2 || files[0].err == nil || files[1].err != nil {
 		t.Errorf("%+v, %v", files, err)
@@ -34,9 +34,7 @@ func TestImportOfAProjectFindsItsNovaSessions(t *testing.T) {
 		if err := os.MkdirAll(filepath.Join(dir, hidden, "sessions"), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, hidden, "sessions", "a.json"), []byte("{}"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.WriteFile(t, filepath.Join(dir, hidden, "sessions", "a.json"), []byte("{}"))
 	}
 	files, err := sessionFiles([]string{dir})
 	if want := filepath.Join(dir, ".nova", "sessions", "a.json"); err != nil || len(files) != 1 || files[0].name != want {
