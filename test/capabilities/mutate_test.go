@@ -119,7 +119,7 @@ var generalMutations = []mutation{
 	},
 	{
 		"usage/FLEET-23", "each line of an answer counts", "core/usage/fold.go",
-		"known = known && key != (answerKey{}); known", "known = false; known",
+		"case known && u.Answer != \"\":", "case false:",
 	},
 	{
 		"usage/FLEET-23", "sub-agents are the session's own agent", "core/dialect/claude/meter.go",

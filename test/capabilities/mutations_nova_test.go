@@ -203,7 +203,7 @@ var novaMutations = []mutation{
 	},
 	{
 		"nova_calls/NOVA-37", "anything may be updated", "core/dialect/nova/change.go",
-		"r.fail(clip(name, 40), \"cannot be updated, there are: \"+settable)", "_ = settable",
+		"r.fail(jsonl.Clip(name, 40), \"cannot be updated, there are: \"+settable)", "_ = settable",
 	},
 	{
 		"nova_calls/NOVA-38", "nothing is pruned", "session/nova/change.go",

@@ -51,7 +51,7 @@ var opMutations = []mutation{
 	},
 	{
 		"op_entries/OP-10", "any level is taken", "core/dialect/operator/check.go",
-		"\t\t}\n\t}\n\treturn false\n}\n\nvar isStoredContent", "\t\t}\n\t}\n\treturn true\n}\n\nvar isStoredContent",
+		"return isOneOf(v, levels)", "return true",
 	},
 	{
 		"op_entries/OP-11", "a change of the model has no provider", "core/dialect/operator/write_item.go",

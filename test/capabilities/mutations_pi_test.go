@@ -89,7 +89,7 @@ var piMutations = []mutation{
 	},
 	{
 		"pi_entries/PI-19", "an answer does not name its model", "core/dialect/internal/talk/write.go",
-		"w.Text(\"model\", orUnknown(it.Model))", "w.Text(\"model\", orUnknown(\"\"))",
+		"w.Text(\"model\", cmp.Or(it.Model, \"unknown\"))", "w.Text(\"model\", \"unknown\")",
 	},
 	{
 		"pi_entries/PI-20", "only the lowest level is kept", "core/dialect/pi/item.go",
