@@ -177,6 +177,19 @@ func TestCreateIsIdempotentByKey(t *testing.T) {
 	testkit.WantErr(t, err, core.ErrExists)
 }
 
+// A job that sends its key again finds the session that version 0.11 made.
+func TestCreateFindsTheSessionOfAnOlderKey(t *testing.T) {
+	_, ss, _ := inMemory()
+	src := create(t, ss, "session1", entry("root", ""))
+	for _, key := range []string{"the-fork", "digest"} {
+		if _, err := ss.Fork(t.Context(), src, session.Fork{ID: "the-fork", Key: key}); err != nil {
+			t.Errorf("key %s: %v", key, err)
+		}
+	}
+	_, err := ss.Fork(t.Context(), src, session.Fork{ID: "the-fork"})
+	testkit.WantErr(t, err, core.ErrExists)
+}
+
 func TestFullForkKeepsHeadPosition(t *testing.T) {
 	_, ss, _ := inMemory()
 	src := create(t, ss, "session1", entry("root", ""), entry("a", "root"), entry("b", "root"))
