@@ -61,6 +61,7 @@ func TestExamineCountsWhatTheAgentSends(t *testing.T) {
 		{"repeated line", "operator", []string{operatorHead, said("a", "parent_id", ""), said("a", "parent_id", ""), said("b", "parent_id", "a")}, 2, 2, 0, "", -1},
 		{"leaf that is gone", "operator", []string{operatorHead, said("a", "parent_id", ""), `{"type":"leaf","id":"b","parent_id":"a","timestamp":1,"target_id":"gone"}`}, 1, 0, 0, optional.MissingLeaf, -1},
 		{"bad line", "openrath", []string{rathHead, chunk("0", "hi"), "garbage"}, 1, 0, 0, optional.Refused, 1},
+		{"repeated line", "openrath", []string{rathHead, chunk("0", "hi"), chunk("0", "hi"), chunk("1", "x")}, 3, 3, 0, "", -1},
 		{"whole", "openrath", []string{rathHead, chunk("0", "hi"), chunk("1", "x")}, 2, 2, 0, "", -1},
 	}
 	for _, c := range cases {

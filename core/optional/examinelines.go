@@ -24,7 +24,10 @@ func Examine(d core.Dialect, main string, files map[string][]byte, join bool) (E
 	if err != nil {
 		return Examination{}, err
 	}
-	x := Examination{File: main, Messages: messagesIn(d, distinct(f.Entries))}
+	x := Examination{File: main, Messages: messagesIn(d, f.Entries)}
+	if !d.Linear() { // a path has an entry once
+		x.Messages = messagesIn(d, distinct(f.Entries))
+	}
 	lines := bytes.SplitAfter(bytes.TrimPrefix(data, []byte("\ufeff")), []byte("\n"))
 	x.examineSkipped(f, lines)
 	seen := x.examineReading(d, f, data)
@@ -109,7 +112,7 @@ func (x *Examination) examineSkipped(f *core.File, lines [][]byte) {
 
 // writeCopy makes a copy of the file with these lines, if the agent reads more of the copy
 // than of the file. Separators are escaped only for an agent that ends lines there: a log
-// that has a line takes it for another one if it is rewritten.
+// that has the original line refuses the rewritten one.
 func (x *Examination) writeCopy(d core.Dialect, f *core.File, lines [][]byte) {
 	data := bytes.Join(lines, nil)
 	again, err := asAgent(d, data)
