@@ -140,7 +140,7 @@ func (p *Presence) Leave(ctx context.Context, id string) error {
 }
 
 // Writer returns the last heartbeat of a writer. Returns core.ErrNotFound if it sent none
-// within an hour, and core.ErrUnavailable if the brokers do not answer.
+// within an hour or has left, and core.ErrUnavailable if the brokers do not answer.
 func (p *Presence) Writer(ctx context.Context, id string) (session.Presence, error) {
 	if _, err := core.ParseSessionID(id); err != nil {
 		return session.Presence{}, err
@@ -152,10 +152,10 @@ func (p *Presence) Writer(ctx context.Context, id string) (session.Presence, err
 		if missing = errors.Is(err, jetstream.ErrKeyNotFound); missing {
 			return nil
 		}
-		if err != nil {
-			return err
+		if err == nil {
+			missing = json.Unmarshal(e.Value(), &b) != nil // List leaves it out, too
 		}
-		return json.Unmarshal(e.Value(), &b)
+		return err
 	})
 	if missing {
 		err = fmt.Errorf("process %s: %w", id, core.ErrNotFound)

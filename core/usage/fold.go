@@ -53,8 +53,8 @@ func (f *Fold) Add(es ...core.Entry) {
 }
 
 // Note adds what the entry with the id entry reports. The id is empty if the
-// entry is on no path. A line that a file has twice counts once; two answers whose
-// entries have the same id both count.
+// entry is on no path. A use without a name that equals the last one of an entry with
+// that id is a repeated line, and counts once.
 func (f *Fold) Note(entry string, uses ...Use) {
 	for i, u := range uses {
 		key := answerKey{answer: u.Answer}
@@ -90,7 +90,7 @@ func (f *Fold) add(key answerKey, u Use) int {
 	return at
 }
 
-// replace makes u the report of the answer at the place at.
+// replace makes u the report of the answer at index at.
 func (f *Fold) replace(at int, u Use) {
 	old := &f.uses[at]
 	f.count(old, -1)

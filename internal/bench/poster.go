@@ -15,7 +15,7 @@ import (
 type Poster struct {
 	conn    net.Conn
 	answers *bufio.Reader
-	head    string // of each request, without its length
+	head    string // request line and headers, up to the value of Content-Length
 	request []byte
 }
 

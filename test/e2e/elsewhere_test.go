@@ -34,7 +34,7 @@ var begun = map[string]string{
 // own rules, and returns the former leaf.
 func continueFile(t *testing.T, d core.Dialect, path, id, words string) core.Leaf {
 	t.Helper()
-	f, err := d.File([]byte(string(testkit.ReadFile(t, path))))
+	f, err := d.File(testkit.ReadFile(t, path))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestDivergedHostsKeepBothHistories(t *testing.T) {
 			// The header of each file names the directory where it continues. The
 			// header in the log does not change.
 			for _, w := range []*worker{ann, bob} {
-				if f, err := d.File([]byte(string(testkit.ReadFile(t, w.path)))); err != nil || f.Header.CWD != w.Path("lab") {
+				if f, err := d.File(testkit.ReadFile(t, w.path)); err != nil || f.Header.CWD != w.Path("lab") {
 					t.Errorf("the file's directory is %q, %v", f.Header.CWD, err)
 				}
 			}

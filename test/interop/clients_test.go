@@ -148,7 +148,7 @@ func TestLangGraphSuite(t *testing.T) {
 	}
 	for _, path := range found {
 		if name := filepath.Base(path); strings.HasPrefix(name, "langgraph") || !strings.HasSuffix(name, ".test.ts") {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(string(testkit.ReadFile(t, path))), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, name), testkit.ReadFile(t, path), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -201,7 +201,7 @@ func TestConversationContinuesOnAnotherHost(t *testing.T) {
 		body, err := node.Client().Export(t.Context(), id, false)
 		log := sortedLines(whole(t, body, err))
 		for _, d := range []*desk{ann, bob} {
-			for _, line := range sortedLines([]byte(string(testkit.ReadFile(t, d.file(t))))) {
+			for _, line := range sortedLines(testkit.ReadFile(t, d.file(t))) {
 				if at, ok := cwdOf(line); ok {
 					if at != d.project {
 						t.Errorf("the file of %s names %s", d.project, at)

@@ -78,7 +78,7 @@ func (a *App) Within(cmd *cobra.Command, limit time.Duration) (context.Context, 
 	return context.WithTimeout(cmd.Context(), limit)
 }
 
-// Run returns the RunE of a verb that does f within the timeout of --timeout, or else limit.
+// Run returns the RunE of a verb that calls f within the timeout of --timeout, or else limit.
 func (a *App) Run(limit time.Duration, f func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		ctx, cancel := a.Within(cmd, limit)

@@ -35,8 +35,8 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// checkPrefix returns an error if the argument of ls, which is no directory, can only be a
-// path, because no session id begins so.
+// checkPrefix returns an error if arg, which names no directory, looks like a path: no
+// session id begins so.
 func checkPrefix(arg string) error {
 	if !cli.LooksLikePath(arg) && !strings.HasPrefix(arg, ".") && !strings.HasPrefix(arg, "~") {
 		return nil

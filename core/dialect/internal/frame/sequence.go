@@ -62,8 +62,8 @@ func Rows(es []core.Entry) []core.Entry {
 	return slices.DeleteFunc(slices.Clone(es), func(e core.Entry) bool { return e.Aside })
 }
 
-// Lines is embedded by dialects of our own, whose sessions are a header and the lines of a
-// sequence.
+// Lines is embedded by Sesslog's own dialects, whose sessions are a header and the lines of
+// a sequence.
 type Lines struct{ Sequence }
 
 // EntryID is 16 hex digits.

@@ -236,7 +236,7 @@ func Clip(s string, n int) string {
 	return s[:n] + "…"
 }
 
-// ArgumentText is args as a model returns them. In an item, text that is not JSON is a
+// ArgumentText returns args as a model writes them. In an item, text that is not JSON is a
 // JSON string.
 func ArgumentText(args []byte) string {
 	if s, ok := jsjson.Value(args).Text(); ok {
