@@ -40,10 +40,20 @@ type Origin struct {
 	// Key identifies the request that made the session, so that a retry of the
 	// request finds the session.
 	Key string `json:"key,omitempty"`
+	// Request is the digest of what that request asked for: another one with the same
+	// Key must not get the session. Zero without Key, and up to version 0.11.
+	Request Digest `json:"request,omitzero"`
 	// Time is that of the writer's clock, Host its host, and By its user or program.
 	Time time.Time `json:"time,omitzero"`
 	Host string    `json:"host,omitempty"`
 	By   string    `json:"by,omitempty"`
+}
+
+// RequestDigest returns the digest of what a request asks for: texts, booleans, and
+// values of which their JSON tells all. It must not change between versions.
+func RequestDigest(asked ...any) Digest {
+	text, _ := json.Marshal(asked) // fails for no such value
+	return DigestOf(text)
 }
 
 // A Lineage names the place in another session that this one came from.

@@ -177,17 +177,17 @@ func TestCreateIsIdempotentByKey(t *testing.T) {
 	testkit.WantErr(t, err, core.ErrExists)
 }
 
-// A job that sends its key again finds the session that version 0.11 made.
-func TestCreateFindsTheSessionOfAnOlderKey(t *testing.T) {
+// Origins of version 0.11 do not say what the request asked for.
+func TestCreateFindsTheSessionOfAnOlderVersion(t *testing.T) {
 	_, ss, _ := inMemory()
-	src := create(t, ss, "session1", entry("root", ""))
-	for _, key := range []string{"the-fork", "digest"} {
-		if _, err := ss.Fork(t.Context(), src, session.Fork{ID: "the-fork", Key: key}); err != nil {
-			t.Errorf("key %s: %v", key, err)
+	older := engine.CreateRequest{ID: "session2", Origin: core.Origin{Dialect: "pi", Key: "k"}, Header: state(t, create(t, ss, "session1")).Header}
+	newer := older
+	newer.Origin.Request = core.RequestDigest("create")
+	for _, b := range []engine.CreateRequest{older, newer} {
+		if _, err := ss.Create(t.Context(), b); err != nil {
+			t.Error(err)
 		}
 	}
-	_, err := ss.Fork(t.Context(), src, session.Fork{ID: "the-fork"})
-	testkit.WantErr(t, err, core.ErrExists)
 }
 
 func TestFullForkKeepsHeadPosition(t *testing.T) {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 
 	"github.com/sesslog/sesslog/core"
@@ -39,6 +40,9 @@ func (ss *Sessions) CreateStrict(ctx context.Context, n session.New) (*Session, 
 		return nil, err
 	}
 	o := core.Origin{Dialect: n.Dialect, By: n.By, Key: n.Key}
+	if n.Key != "" {
+		o.Request = core.RequestDigest("lines", n.Dialect, digestOfLines(n.Header, n.Lines))
+	}
 	if len(h.Parents) == 0 && h.Lineage == "" {
 		o.Kind = string(lineage.Create)
 	}
@@ -47,6 +51,16 @@ func (ss *Sessions) CreateStrict(ctx context.Context, n session.New) (*Session, 
 		return nil, err
 	}
 	return s, ss.RenewImages(ctx, began, es)
+}
+
+func digestOfLines(header []byte, lines [][]byte) core.Digest {
+	h := sha256.New()
+	h.Write(header)
+	for _, line := range lines {
+		h.Write([]byte("\n"))
+		h.Write(line)
+	}
+	return core.Digest(h.Sum(nil))
 }
 
 // admitAll returns the entries of a new session. It applies the rules of an append

@@ -114,6 +114,9 @@ func (ss *Sessions) copyOf(st *core.State, f fork, leaf core.Leaf) (b CreateRequ
 		return b, err
 	}
 	origin.Dialect, origin.Key, origin.Time, origin.By = st.Dialect.Name(), f.Key, now, f.By
+	if f.Key != "" {
+		origin.Request = core.RequestDigest("fork", st.ID, f.Whole, f.At, f.Branched, f.CWD, f.Kind, f.stamp)
+	}
 	return CreateRequest{
 		ID:      f.ID,
 		Origin:  origin,

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -70,6 +71,9 @@ func (ss *Sessions) Merge(ctx context.Context, a, b *Session, m Merge) (*Session
 		return nil, err
 	}
 	o := core.Origin{Dialect: d.Name(), Parents: []core.Lineage{first.from, second.from}, Time: now, By: m.By, Key: m.Key}
+	if m.Key != "" {
+		o.Request = core.RequestDigest("merge", a.id, cmp.Or(m.HeadA, core.MainHead), b.id, cmp.Or(m.HeadB, core.MainHead), m.CWD, kind)
+	}
 	return ss.Create(ctx, CreateRequest{ID: m.ID, Origin: o, Header: head, Entries: es})
 }
 

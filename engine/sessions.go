@@ -146,18 +146,20 @@ type CreateRequest struct {
 }
 
 // Create makes a session. It returns core.ErrExists if one with that id exists,
-// unless that was made with the same Origin.Key: then it returns that one. Up to version
-// 0.11, the key of a session was the id that was derived from it, whatever else the
-// request said. Create adds the session to the lineage journal of ctx, and drops its
-// parents if ctx disables lineage.
+// unless that was made with the same Origin.Key and Request: then it returns that one.
+// It adds the session to the lineage journal of ctx, and drops its parents if ctx
+// disables lineage.
 func (ss *Sessions) Create(ctx context.Context, b CreateRequest) (*Session, error) {
 	s, err := ss.create(ctx, b)
 	if !errors.Is(err, core.ErrExists) || b.Origin.Key == "" {
 		return s, err
 	}
 	there, oerr := ss.Open(ctx, b.ID)
-	if oerr != nil || there.st.Origin.Key != b.Origin.Key && there.st.Origin.Key != string(b.ID) {
+	if oerr != nil || there.st.Origin.Key != b.Origin.Key {
 		return nil, err
+	}
+	if asked := there.st.Origin.Request; asked != b.Origin.Request && !asked.IsZero() {
+		return nil, fmt.Errorf("another request with this key made session %s; use a new key for another session: %w", b.ID, core.ErrExists)
 	}
 	return there, nil
 }

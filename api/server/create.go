@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"mime"
@@ -48,7 +47,7 @@ func (s *Server) createWhole(w http.ResponseWriter, r *http.Request) error {
 	if len(lines) == 0 {
 		return fmt.Errorf("the body is empty; it begins with the session's header: %w", core.ErrInvalid)
 	}
-	n := session.New{Dialect: dialectOrPi(q.Get("dialect")), Header: lines[0], Lines: lines[1:], By: q.Get("by"), Key: originKey(r, core.DigestOf(body))}
+	n := session.New{Dialect: dialectOrPi(q.Get("dialect")), Header: lines[0], Lines: lines[1:], By: q.Get("by"), Key: keyOf(r)}
 	if err := mayCreateNew(r.Context(), n); err != nil {
 		return err
 	}
@@ -87,8 +86,8 @@ func dialectOrPi(dialect string) string {
 	return dialect
 }
 
-// keyOf returns the id that a session gets from the request's Idempotency-Key, empty
-// for none.
+// keyOf returns the request's Idempotency-Key as the log keeps it, empty for none. It is
+// the id of a session for which the caller chooses none.
 func keyOf(r *http.Request) string {
 	key := r.Header.Get(api.HeaderIdempotency)
 	if key == "" {
@@ -96,27 +95,6 @@ func keyOf(r *http.Request) string {
 	}
 	sum := sha256.Sum256([]byte(key))
 	return newid.UUID([16]byte(sum[:16]))
-}
-
-// originKey returns what core.Origin keeps of a request with an Idempotency-Key that asks
-// for asked, empty for one without key. A retry has the same, another request with that
-// key has not.
-func originKey(r *http.Request, asked any) string {
-	key := keyOf(r)
-	if key == "" {
-		return ""
-	}
-	text, _ := json.Marshal([]any{key, r.URL.Path, r.URL.RawQuery, r.Header.Get(api.HeaderLineage), asked}) // texts, numbers and structs of them
-	sum := sha256.Sum256(text)
-	return newid.UUID([16]byte(sum[:16]))
-}
-
-// keyUsed adds to the error of making session id that another request used its key.
-func keyUsed(r *http.Request, id core.SessionID, err error) error {
-	if errors.Is(err, core.ErrExists) && string(id) == keyOf(r) {
-		return fmt.Errorf("another request used this %s: %w", api.HeaderIdempotency, err)
-	}
-	return err
 }
 
 func (s *Server) create(w http.ResponseWriter, r *http.Request) error {
@@ -130,7 +108,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) error {
 	if err := readJSON(r, &body); err != nil {
 		return err
 	}
-	q, key := body.Create, originKey(r, body.Create)
+	q, key := body.Create, keyOf(r)
 	chosen, err := chosenID(body.ID)
 	if err != nil {
 		return err
@@ -138,7 +116,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) error {
 	if err := checkText(q.CWD, q.Parent, q.By, r.Header.Get(api.HeaderIdempotency)); err != nil {
 		return err
 	}
-	id := cmp.Or(chosen, core.SessionID(keyOf(r)), newid.Session(ulid.Make()))
+	id := cmp.Or(chosen, core.SessionID(key), newid.Session(ulid.Make()))
 	if err := callerOf(r.Context()).mayCreate(id); err != nil {
 		return err
 	}
@@ -158,6 +136,9 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	o := core.Origin{Dialect: q.Dialect, Key: key, Time: time.Now().UTC(), By: q.By, Parents: parents}
+	if key != "" {
+		o.Request = core.RequestDigest("create", q.Dialect, q.CWD, q.Parent, q.Kind, q.Parents)
+	}
 	switch {
 	case q.Parent == "" && len(parents) == 0:
 		o.Kind = string(lineage.Create)
@@ -181,7 +162,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) error {
 	}
 	sess, err := s.cfg.Sessions.Create(r.Context(), engine.CreateRequest{ID: id, Origin: o, Header: h, Entries: es})
 	if err != nil {
-		return keyUsed(r, id, err)
+		return err
 	}
 	s.cfg.Cache.Put(sess)
 	return s.created(w, sess)

@@ -167,12 +167,12 @@ func (s *Server) merge(w http.ResponseWriter, r *http.Request) error {
 	if err := checkText(q.CWD, q.By, r.Header.Get(api.HeaderIdempotency)); err != nil {
 		return err
 	}
-	m := engine.Merge{HeadA: q.Head, HeadB: q.WithHead, CWD: q.CWD, By: q.By, Key: originKey(r, q.MergeRequest)}
+	m := engine.Merge{HeadA: q.Head, HeadB: q.WithHead, CWD: q.CWD, By: q.By, Key: keyOf(r)}
 	id, err := chosenID(q.ID)
 	if err != nil {
 		return err
 	}
-	m.ID = cmp.Or(id, core.SessionID(keyOf(r)))
+	m.ID = cmp.Or(id, core.SessionID(m.Key))
 	if err := callerOf(r.Context()).mayCreate(m.ID); err != nil {
 		return err
 	}
@@ -189,7 +189,7 @@ func (s *Server) merge(w http.ResponseWriter, r *http.Request) error {
 	}
 	sess, err := s.cfg.Sessions.Merge(r.Context(), a, b, m)
 	if err != nil {
-		return keyUsed(r, m.ID, err)
+		return err
 	}
 	s.cfg.Cache.Put(sess)
 	out := api.Merged{}
@@ -259,8 +259,8 @@ func (s *Server) fork(w http.ResponseWriter, r *http.Request) error {
 	if q.Whole && (q.At != "" || q.Branched) {
 		return fmt.Errorf("whole excludes at and branched: %w", core.ErrInvalid)
 	}
-	f := session.Fork{Whole: q.Whole, Branched: q.Branched, CWD: q.CWD, By: q.By, Kind: lineage.Kind(q.Kind), Key: originKey(r, q)}
-	f.ID = cmp.Or(id, core.SessionID(keyOf(r)))
+	f := session.Fork{Whole: q.Whole, Branched: q.Branched, CWD: q.CWD, By: q.By, Kind: lineage.Kind(q.Kind), Key: keyOf(r)}
+	f.ID = cmp.Or(id, core.SessionID(f.Key))
 	switch q.At {
 	case "":
 	case "null":
@@ -277,7 +277,7 @@ func (s *Server) fork(w http.ResponseWriter, r *http.Request) error {
 	}
 	sess, err := s.cfg.Sessions.Fork(r.Context(), src, f)
 	if err != nil {
-		return keyUsed(r, f.ID, err)
+		return err
 	}
 	s.cfg.Cache.Put(sess)
 	return s.created(w, sess)

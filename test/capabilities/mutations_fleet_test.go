@@ -138,8 +138,8 @@ var fleetMutations = []mutation{
 		"if leaf.IsDefault() || f.Whole {", "if leaf != core.NoLeaf || f.Whole {",
 	},
 	{
-		"fleet_lineage/FLEET-20", "the key of another fork is accepted", "api/server/create.go",
-		"r.URL.RawQuery, r.Header.Get(api.HeaderLineage), asked})", "r.URL.RawQuery, r.Header.Get(api.HeaderLineage)})",
+		"fleet_lineage/FLEET-20", "the key of another fork is accepted", "engine/sessions.go",
+		"asked != b.Origin.Request && !asked.IsZero()", "asked != b.Origin.Request && asked.IsZero()",
 	},
 	{
 		"fleet_blobs/FLEET-08", "verify asks the caches", "blobstore/blobs.go",
