@@ -10,8 +10,8 @@ import (
 	"net/url"
 )
 
-// A Poster posts to one URL, over a connection of its own. It needs much less processor
-// time than net/http's client: writers share the cores with the servers that they measure.
+// A Poster posts to one URL over one connection. It needs much less processor time than
+// net/http's client: writers share the cores with the servers that they measure.
 type Poster struct {
 	conn    net.Conn
 	answers *bufio.Reader
