@@ -24,10 +24,11 @@ func Examine(d core.Dialect, main string, files map[string][]byte, join bool) (E
 	if err != nil {
 		return Examination{}, err
 	}
-	x := Examination{File: main, Messages: messagesIn(d, f.Entries)}
+	all := f.Entries
 	if !d.Linear() { // a path has an entry once
-		x.Messages = messagesIn(d, distinct(f.Entries))
+		all = distinct(all)
 	}
+	x := Examination{File: main, Messages: messagesIn(d, all)}
 	lines := bytes.SplitAfter(bytes.TrimPrefix(data, []byte("\ufeff")), []byte("\n"))
 	x.examineSkipped(f, lines)
 	seen := x.examineReading(d, f, data)

@@ -1,10 +1,9 @@
 package openrath
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 	"github.com/sesslog/sesslog/core/jsonline"
 )
@@ -59,11 +58,8 @@ func quotedOrNull(s string) []byte {
 // jsonOf is v as JSON. A value that JSON cannot represent, such as a channel or
 // an infinity, is its text in quotes, as in OpenRath.
 func jsonOf(v any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return quoted(fmt.Sprint(v))
+	if b := jsonl.Marshal(v); b != nil {
+		return b
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	return quoted(fmt.Sprint(v))
 }

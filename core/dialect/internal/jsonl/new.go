@@ -37,8 +37,8 @@ func AppendMember(b []byte, name, value string) []byte {
 	return jsjson.AppendString(b, value)
 }
 
-// Marshal encodes v without escaping <, > and &, or returns nil if v has a raw value that
-// is not valid.
+// Marshal encodes v without escaping <, > and &, or returns nil if JSON cannot represent
+// v, such as a raw value that is not valid.
 func Marshal(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
