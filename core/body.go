@@ -49,11 +49,16 @@ type Origin struct {
 	By   string    `json:"by,omitempty"`
 }
 
-// RequestDigest returns the digest of what a request asks for: texts, booleans, and
-// values of which their JSON tells all. It must not change between versions.
-func RequestDigest(asked ...any) Digest {
+// SetKey sets Key, and Request to the digest of what the request asks for: texts,
+// booleans, and values of which their JSON tells all. The digest must not change between
+// versions. Without a key, there is none.
+func (o *Origin) SetKey(key string, asked ...any) {
+	o.Key = key
+	if key == "" {
+		return
+	}
 	text, _ := json.Marshal(asked) // fails for no such value
-	return DigestOf(text)
+	o.Request = DigestOf(text)
 }
 
 // A Lineage names the place in another session that this one came from.

@@ -167,7 +167,9 @@ func TestHeadNames(t *testing.T) {
 func TestRequestDigestStaysTheSame(t *testing.T) {
 	t.Parallel()
 	const want = "sha256:7fa9b8daa9bb464e7c2b72b8033e16db629d4ee671bba7e42abd3c122012b6c2"
-	if got := core.RequestDigest("fork", core.SessionID("s"), true, core.LeafAt("a"), core.NoLeaf, core.Leaf{}).String(); got != want {
+	var o core.Origin
+	o.SetKey("k", "fork", core.SessionID("s"), true, core.LeafAt("a"), core.NoLeaf, core.Leaf{})
+	if got := o.Request.String(); got != want {
 		t.Errorf("the digest is %s, want %s", got, want)
 	}
 }

@@ -182,7 +182,7 @@ func TestCreateFindsTheSessionOfAnOlderVersion(t *testing.T) {
 	_, ss, _ := inMemory()
 	older := engine.CreateRequest{ID: "session2", Origin: core.Origin{Dialect: "pi", Key: "k"}, Header: state(t, create(t, ss, "session1")).Header}
 	newer := older
-	newer.Origin.Request = core.RequestDigest("create")
+	newer.Origin.SetKey("k", "create")
 	for _, b := range []engine.CreateRequest{older, newer} {
 		if _, err := ss.Create(t.Context(), b); err != nil {
 			t.Error(err)

@@ -39,10 +39,8 @@ func (ss *Sessions) CreateStrict(ctx context.Context, n session.New) (*Session, 
 	if err != nil {
 		return nil, err
 	}
-	o := core.Origin{Dialect: n.Dialect, By: n.By, Key: n.Key}
-	if n.Key != "" {
-		o.Request = core.RequestDigest("lines", n.Dialect, digestOfLines(n.Header, n.Lines))
-	}
+	o := core.Origin{Dialect: n.Dialect, By: n.By}
+	o.SetKey(n.Key, "lines", n.Dialect, digestOfLines(n.Header, n.Lines))
 	if len(h.Parents) == 0 && h.Lineage == "" {
 		o.Kind = string(lineage.Create)
 	}

@@ -113,10 +113,8 @@ func (ss *Sessions) copyOf(st *core.State, f fork, leaf core.Leaf) (b CreateRequ
 	if err != nil {
 		return b, err
 	}
-	origin.Dialect, origin.Key, origin.Time, origin.By = st.Dialect.Name(), f.Key, now, f.By
-	if f.Key != "" {
-		origin.Request = core.RequestDigest("fork", st.ID, f.Whole, f.At, f.Branched, f.CWD, f.Kind, f.stamp)
-	}
+	origin.Dialect, origin.Time, origin.By = st.Dialect.Name(), now, f.By
+	origin.SetKey(f.Key, "fork", st.ID, f.Whole, f.At, f.Branched, f.CWD, f.Kind, f.stamp)
 	return CreateRequest{
 		ID:      f.ID,
 		Origin:  origin,

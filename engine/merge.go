@@ -70,10 +70,8 @@ func (ss *Sessions) Merge(ctx context.Context, a, b *Session, m Merge) (*Session
 	if es, err = tree.WithSessionMark(d, head, es, ss.cfg.NewID(), f.Time); err != nil {
 		return nil, err
 	}
-	o := core.Origin{Dialect: d.Name(), Parents: []core.Lineage{first.from, second.from}, Time: now, By: m.By, Key: m.Key}
-	if m.Key != "" {
-		o.Request = core.RequestDigest("merge", a.id, cmp.Or(m.HeadA, core.MainHead), b.id, cmp.Or(m.HeadB, core.MainHead), m.CWD, kind)
-	}
+	o := core.Origin{Dialect: d.Name(), Parents: []core.Lineage{first.from, second.from}, Time: now, By: m.By}
+	o.SetKey(m.Key, "merge", a.id, cmp.Or(m.HeadA, core.MainHead), b.id, cmp.Or(m.HeadB, core.MainHead), m.CWD, kind)
 	return ss.Create(ctx, CreateRequest{ID: m.ID, Origin: o, Header: head, Entries: es})
 }
 

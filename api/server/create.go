@@ -135,10 +135,8 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	o := core.Origin{Dialect: q.Dialect, Key: key, Time: time.Now().UTC(), By: q.By, Parents: parents}
-	if key != "" {
-		o.Request = core.RequestDigest("create", q.Dialect, q.CWD, q.Parent, q.Kind, q.Parents)
-	}
+	o := core.Origin{Dialect: q.Dialect, Time: time.Now().UTC(), By: q.By, Parents: parents}
+	o.SetKey(key, "create", q.Dialect, q.CWD, q.Parent, q.Kind, q.Parents)
 	switch {
 	case q.Parent == "" && len(parents) == 0:
 		o.Kind = string(lineage.Create)
