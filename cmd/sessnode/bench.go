@@ -101,6 +101,7 @@ func (b *benchRun) append(ctx context.Context, sync string) error {
 	if sync != config.SyncGroup.String() && sync != "0s" {
 		return fmt.Errorf("--sync: %q; use group or 0s", sync)
 	}
+	spareProcessor()
 	rig, err := bench.NewRig(ctx, b.dir, sync == config.SyncGroup.String())
 	if err != nil {
 		return err

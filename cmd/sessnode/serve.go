@@ -12,6 +12,7 @@ import (
 
 // serve runs a node until ctx ends.
 func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.Logger) error {
+	spareProcessor()
 	ln, err := net.Listen("tcp", cfg.Listen)
 	if err != nil {
 		return fmt.Errorf("listen (another node may run here; choose an address with --listen): %w", err)
