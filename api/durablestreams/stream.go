@@ -18,6 +18,8 @@ type stream struct {
 	mu     sync.Mutex
 	growth *core.Growth // of the entries that state was made of
 	config bytestream.Config
+	begun  time.Time // the times of config, zero if it has none
+	ends   time.Time
 	state  bytestream.State
 	sub    subscription // if it is one
 
@@ -87,6 +89,8 @@ func (h *Handler) view(sess *engine.Session, f func(*core.State, *stream) error)
 				return err
 			}
 			s.growth, s.config, s.state, s.sub = st.Growth(), c, bytestream.State{}, subscription{}
+			s.begun, _ = time.Parse(time.RFC3339, c.Time)
+			s.ends, _ = time.Parse(time.RFC3339, c.ExpiresAt)
 		}
 		s.state.Add(st.Entries)
 		if strings.HasPrefix(s.config.Path, subscriptions) {
@@ -208,7 +212,7 @@ func (h *Handler) isExpired(id core.SessionID, s *stream) bool {
 // endOf returns when the stream ends, if it does.
 func (h *Handler) endOf(id core.SessionID, s *stream) (time.Time, bool) {
 	if s.config.TTL != nil {
-		used, _ := time.Parse(time.RFC3339, s.config.Time)
+		used := s.begun
 		if s.state.Used.After(used) {
 			used = s.state.Used
 		}
@@ -217,8 +221,7 @@ func (h *Handler) endOf(id core.SessionID, s *stream) (time.Time, bool) {
 		}
 		return used.Add(time.Duration(*s.config.TTL) * time.Second), true
 	}
-	at, err := time.Parse(time.RFC3339, s.config.ExpiresAt)
-	return at, err == nil
+	return s.ends, !s.ends.IsZero()
 }
 
 // maxForks bounds how many forks of a deleted stream are looked at. One that has more

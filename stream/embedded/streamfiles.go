@@ -39,7 +39,7 @@ type streamFiles struct {
 	sync  func(*os.File) error
 
 	last   *os.File               // the block that is appended to, nil before the first flush
-	size   int64                  // of last when it was flushed
+	size   int64                  // of last when dirty looked
 	linked map[string]fs.FileInfo // the links; nil before the first flush
 	dirs   [2]*os.File            // dir and its messages, as of the last scan; nil before
 	marks  [2]dirMark             // of them
@@ -70,9 +70,6 @@ func (f *streamFiles) flush() error {
 		return err
 	}
 	if f.last != nil {
-		if f.size, err = sizeOf(f.last); err != nil {
-			return err
-		}
 		if err := f.sync(f.last); err != nil {
 			return err
 		}
@@ -114,22 +111,19 @@ func (f *streamFiles) modified() (bool, error) {
 	return false, nil
 }
 
-// dirty reports whether anything was written since the last flush.
+// dirty reports whether anything was written since its last call.
 func (f *streamFiles) dirty() bool {
 	changed, err := f.modified()
 	if changed || err != nil || f.last == nil {
 		return true
 	}
-	size, err := sizeOf(f.last)
-	return err != nil || size != f.size
-}
-
-func sizeOf(file *os.File) (int64, error) {
-	info, err := file.Stat()
+	info, err := f.last.Stat()
 	if err != nil {
-		return 0, err
+		return true
 	}
-	return info.Size(), nil
+	before := f.size
+	f.size = info.Size()
+	return f.size != before
 }
 
 // flushAll flushes new and replaced files, the directories and the links.
@@ -350,7 +344,7 @@ func (f *streamFiles) openLast(now map[string]fs.FileInfo) error {
 	if err != nil {
 		return err
 	}
-	f.last = file
+	f.last, f.size = file, 0
 	if have, err := file.Stat(); err != nil || !os.SameFile(have, now[name]) {
 		return cmp.Or(err, errMoved)
 	}

@@ -43,7 +43,7 @@ var rules = []rule{
 	},
 	{
 		"P1", "a rotated block is not flushed", "stream/embedded/streamfiles.go",
-		"if f.last != nil {\n\t\tif f.size,", "if f.last != nil && !changed {\n\t\tif f.size,",
+		"if f.last != nil {\n\t\tif err := f.sync(", "if f.last != nil && !changed {\n\t\tif err := f.sync(",
 		"stream/embedded TestFlushCoversRotatedBlocks",
 	},
 	{
