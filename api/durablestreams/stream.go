@@ -18,8 +18,6 @@ type stream struct {
 	mu     sync.Mutex
 	growth *core.Growth // of the entries that state was made of
 	config bytestream.Config
-	begun  time.Time // the times of config, zero if it has none
-	ends   time.Time
 	state  bytestream.State
 	sub    subscription // if it is one
 
@@ -89,8 +87,6 @@ func (h *Handler) view(sess *engine.Session, f func(*core.State, *stream) error)
 				return err
 			}
 			s.growth, s.config, s.state, s.sub = st.Growth(), c, bytestream.State{}, subscription{}
-			s.begun, _ = time.Parse(time.RFC3339, c.Time)
-			s.ends, _ = time.Parse(time.RFC3339, c.ExpiresAt)
 		}
 		s.state.Add(st.Entries)
 		if strings.HasPrefix(s.config.Path, subscriptions) {
@@ -212,7 +208,7 @@ func (h *Handler) isExpired(id core.SessionID, s *stream) bool {
 // endOf returns when the stream ends, if it does.
 func (h *Handler) endOf(id core.SessionID, s *stream) (time.Time, bool) {
 	if s.config.TTL != nil {
-		used := s.begun
+		used, _ := time.Parse(time.RFC3339, s.config.Time)
 		if s.state.Used.After(used) {
 			used = s.state.Used
 		}
@@ -221,7 +217,11 @@ func (h *Handler) endOf(id core.SessionID, s *stream) (time.Time, bool) {
 		}
 		return used.Add(time.Duration(*s.config.TTL) * time.Second), true
 	}
-	return s.ends, !s.ends.IsZero()
+	if s.config.ExpiresAt == "" { // as in most streams; parsing it would make an error each time
+		return time.Time{}, false
+	}
+	at, err := time.Parse(time.RFC3339, s.config.ExpiresAt)
+	return at, err == nil
 }
 
 // maxForks bounds how many forks of a deleted stream are looked at. One that has more
